@@ -25,7 +25,7 @@ from core.compiler.compile_request import (
     define_items,
     shipped_answer,
 )
-from core.compiler.cubin import cubin_entries
+from core.compiler.cubin import cubin_entries, kernel_resources
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.ptx.debug.mangled_names import source_name
 from core.source.kernels_and_launches import split_instance
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 BuildKind = Literal["as_written", "as_compiled"]
 DEFAULT_ARCHITECTURE = "compute_90"
-OLDER_ARCHITECTURE = "compute_80"
+_OLDER_ARCHITECTURE = "compute_80"
 _PATIENT_S = 10.0  # a refusal that took longer is not looked into for another architecture
 # What compute capability 9.0 alone has, under the name 9.0a: nothing newer runs such code (CUDA C++
 # Programming Guide, "Architecture-Specific Features").
@@ -131,12 +131,12 @@ def compile_ptx(
             asks = any(_ASKS_TARGET.search(text) for text in (source, *headers.values()))
             if architecture or not asks or time.monotonic() - begun > _PATIENT_S:
                 raise
-            request = asked(OLDER_ARCHITECTURE)
+            request = asked(_OLDER_ARCHITECTURE)
             try:
                 older = _with_machine_code(request)
             except CompileError:
                 raise error from None
-            note = f"{DEFAULT_ARCHITECTURE} refuses it: compiled for {OLDER_ARCHITECTURE}"
+            note = f"{DEFAULT_ARCHITECTURE} refuses it: compiled for {_OLDER_ARCHITECTURE}"
             said = (*older.diagnostics, Diagnostic("warning", 0, None, note))
             made = replace(older, diagnostics=said)
         ptx = made.image.decode().rstrip("\0")
@@ -339,7 +339,10 @@ def workload_cubin(
 
     Raises TilescopeError for PTX of another compiler.
     """
-    must_be_ours(workload)
+    if workload.ptx:
+        raise TilescopeError(
+            "Another compiler made the PTX, and only what NVRTC compiles is assembled here."
+        )
     return compile_kernel(
         workload.source,
         workload.kernel,
@@ -351,20 +354,11 @@ def workload_cubin(
     )
 
 
-def must_be_ours(workload: Workload) -> None:
-    """Raises TilescopeError for PTX of another compiler, of which there is no machine code here."""
-    if workload.ptx:
-        raise TilescopeError(
-            "Another compiler made the PTX, and only what NVRTC compiles is assembled here."
-        )
-
-
 def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> Resources:
     """The resources of the workload's optimised kernel on a compute capability, such as "8.6".
 
     Dynamic shared memory counts. Raises CompileError.
     """
-    from core.compiler.cubin import kernel_resources
     from core.devices.occupancy import Resources
 
     major, minor = (int(part) for part in version.split("."))

@@ -54,7 +54,7 @@ class KernelResources:
     max_threads: int | None = None
 
 
-def elf_of(image: bytes) -> ELFFile:
+def _elf_of(image: bytes) -> ELFFile:
     """A cubin's sections; ELFError for what is none."""
     from elftools.elf.elffile import ELFFile
 
@@ -66,7 +66,7 @@ def kernel_resources(image: bytes, entry: str) -> KernelResources:
     from elftools.common.exceptions import ELFError
 
     try:
-        elf = elf_of(image)
+        elf = _elf_of(image)
     except ELFError as error:
         raise TilescopeError(f"This is not a cubin: {error}.") from error
     sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
@@ -91,7 +91,7 @@ def parameter_places(image: bytes, entry: str) -> tuple[int, ...]:
     The buffer itself begins at an odd place of constant memory: what is aligned to 64 bytes there
     is not so within the buffer.
     """
-    section: Any = elf_of(image).get_section_by_name(f".nv.info.{entry}")
+    section: Any = _elf_of(image).get_section_by_name(f".nv.info.{entry}")
     values = (value for attribute, value in _records(section.data()) if attribute == _PARAMETER)
     found = (struct.unpack_from("<IHH", value) for value in values)
     return tuple(place for _, place in sorted((number, place) for _, number, place in found))
@@ -100,7 +100,7 @@ def parameter_places(image: bytes, entry: str) -> tuple[int, ...]:
 def cubin_entries(image: bytes) -> tuple[str, ...]:
     """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
     prefix = ".nv.constant0."
-    names = (section.name for section in elf_of(image).iter_sections())
+    names = (section.name for section in _elf_of(image).iter_sections())
     return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 
@@ -110,7 +110,7 @@ def variables_called(image: bytes, name: str) -> tuple[str, ...]:
     Those in global and constant memory count: `_ZN6filter7weightsE` for `weights`. A variable that
     the optimised code does not use may have no symbol.
     """
-    elf = elf_of(image)
+    elf = _elf_of(image)
     table: Any = elf.get_section_by_name(".symtab")
     found = []
     for symbol in table.iter_symbols():
@@ -268,7 +268,7 @@ def machine_code(image: bytes, entry: str) -> tuple[MachineInstruction, ...]:
 
     Raises TilescopeError where there is no such kernel or its instructions are not 128 bits long.
     """
-    return _code(elf_of(image), entry)
+    return _code(_elf_of(image), entry)
 
 
 def _code(elf: ELFFile, entry: str) -> tuple[MachineInstruction, ...]:
@@ -297,7 +297,7 @@ class MachineFacts:
 
 def machine_facts(image: bytes, entries: Sequence[str], *, optimised: bool) -> MachineFacts:
     """Of a cubin and its kernels; of optimised code it must tell the lines (`-lineinfo`)."""
-    elf = elf_of(image)
+    elf = _elf_of(image)
 
     def found(read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         try:

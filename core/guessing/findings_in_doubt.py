@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from core.trace.finding import Finding
 
-MOST_READ = 200_000  # characters of a source: more take long to read
+_MOST_READ = 200_000  # characters of a source: more take long to read
 
 
 def caveats(
@@ -26,7 +26,7 @@ def caveats(
     """
     outside = [f for f in trace.findings if f.kind == "out_of_bounds" and not f.is_in_front]
     guessed = _guessed(trace) if outside else frozenset()
-    resting = resting_findings(trace)
+    resting = _resting_findings(trace)
     found = {}
     for finding in trace.findings:
         said = []
@@ -42,7 +42,7 @@ def caveats(
 
 def left_open(trace: Trace) -> frozenset[Finding]:
     """The findings that other contents of memory than were guessed may rule out."""
-    resting = resting_findings(trace)
+    resting = _resting_findings(trace)
     if not resting:
         return frozenset()
     from core.explain.data_dependent_addresses import is_left_open
@@ -50,7 +50,7 @@ def left_open(trace: Trace) -> frozenset[Finding]:
     return frozenset(f for f in resting if is_left_open(trace, f))
 
 
-def resting_findings(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
+def _resting_findings(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
     """The findings that arrays' contents lead to, where nobody gave them, and which arrays'."""
     launch = trace.workload.launch
     if trace.workload.rung is not None or not trace.findings:
@@ -67,7 +67,7 @@ def resting_findings(trace: Trace) -> Mapping[Finding, tuple[str, ...]]:
 def _guessed(trace: Trace) -> frozenset[str]:
     """The arrays whose size nothing says."""
     work = trace.workload
-    if work.rung is not None or len(work.source) > MOST_READ:
+    if work.rung is not None or len(work.source) > _MOST_READ:
         return frozenset()
     scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
     given = {a.name: str(a.value) for a in scalars}

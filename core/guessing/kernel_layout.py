@@ -59,7 +59,7 @@ def _threaded(text: str, dimensions: int) -> int:
     return min(dimensions, "xyz".index(max(axes)) + 1) if axes else dimensions
 
 
-def declarations(
+def shared_arrays_of(
     source: str, kernel: str, defines: Mapping[str, str]
 ) -> tuple[SharedDeclaration, ...]:
     """The shared arrays that a kernel declares, or that stand outside all functions."""
@@ -221,7 +221,7 @@ def laid_out(
     bound = dict(zip(formals, split_instance(name)[1], strict=False))
     while True:
         defines = {**guesses, **given}
-        arrays = declarations(source, name, {**defines, **bound})
+        arrays = shared_arrays_of(source, name, {**defines, **bound})
         large = [
             m for m in guesses if m not in given and guesses[m].isdecimal() and int(guesses[m]) > 1
         ]

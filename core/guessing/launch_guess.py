@@ -29,7 +29,13 @@ from core.guessing.argument_guesses import (
     product_names,
     with_names,
 )
-from core.guessing.kernel_layout import Shape, declarations, dimensions_of, dynamic_bytes, laid_out
+from core.guessing.kernel_layout import (
+    Shape,
+    dimensions_of,
+    dynamic_bytes,
+    laid_out,
+    shared_arrays_of,
+)
 from core.guessing.undefined_macros import guess_defines, switches, undefined_macros
 from core.host_program.interpreter import LEAST
 from core.host_program.run_to_launch import first_launch, is_reached
@@ -404,7 +410,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
     names = kernel_names(source, launching)
     if not names:
         raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
-    meant = instances_of(asked.kernel, names) if asked.kernel else names
+    meant = _instances_of(asked.kernel, names) if asked.kernel else names
     if asked.kernel.startswith("_Z") and len(meant) > 1:  # its types are not read
         raise ArgumentError(
             f"{asked.name} has {len(meant)} kernels that {asked.kernel} may be: say which by its "
@@ -437,7 +443,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         dimensions,
         block_given,
     )
-    declared = declarations(source, name, defines)
+    declared = shared_arrays_of(source, name, defines)
     signature = read_signature(source, name, defines, headers, asked.name)
     whole = f"{before}\n{source}" if before else source
     written = "\n".join((*headers.values(), written))
@@ -695,7 +701,7 @@ def sizes_guessed(
     return frozenset(n for n, size in sizes.items() if guess.get(n, "").rstrip(")").endswith(size))
 
 
-def instances_of(kernel: str, names: Sequence[str]) -> list[str]:
+def _instances_of(kernel: str, names: Sequence[str]) -> list[str]:
     """The names among a source's kernels that `kernel` may mean; `axpy` means `axpy<float>`.
 
     It may be written as in PTX, `_ZN2ns4axpyEPf`. An instance that the source does not have stays
@@ -830,7 +836,7 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     Raises as `guess_launch`.
     """
     names = kernel_names(source, _headers_text(source, launch))
-    kernel = launch.kernel if instances_of(launch.kernel, names) else None
+    kernel = launch.kernel if _instances_of(launch.kernel, names) else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
     blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
     blank = replace(blank, cluster=launch.cluster if kernel else "")
@@ -855,11 +861,6 @@ def _signature(
     )
 
 
-def complete(source: str, asked: FileLaunch) -> FileLaunch:
-    """The launch of `completed`."""
-    return completed(source, asked).launch
-
-
 def completed(source: str, asked: FileLaunch) -> Guess:
     """The launch asked for, with what it leaves empty guessed.
 
@@ -867,7 +868,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     """
     defines = split_defines(asked.defines)
     names = kernel_names(with_defines(source, defines), _headers_text(source, asked))
-    if asked.kernel and not instances_of(asked.kernel, names):
+    if asked.kernel and not _instances_of(asked.kernel, names):
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )
@@ -943,6 +944,6 @@ def launch_of(
         source, asked = at_its_kernels(source, asked)
         launch = guessed(source, asked).launch
     else:
-        launch = complete(source, known) if is_linked else refit(source, known)
+        launch = completed(source, known).launch if is_linked else refit(source, known)
     signature = _signature(source, launch, headers_of(source, launch))
     return launch, kernel_names(source, _headers_text(source, launch)), signature

@@ -154,7 +154,7 @@ def is_whole_number(formal: Declared) -> bool:
     return is_plain and is_number and bool(_WHOLE.fullmatch(kind)) and not _NO_WHOLE.search(kind)
 
 
-def may_wait(one: Declared) -> bool:
+def _may_wait(one: Declared) -> bool:
     """Whether a variable is a size that the program learns when it runs, where it is 0 at first."""
     is_whole = is_number_type(one.type) and not _NO_SIZE.search(one.type)
     is_plain = not one.stars and not one.extents and "const" not in one.type
@@ -214,7 +214,7 @@ class HostCode:
                 made.append(self._declares(one))
             cell = frame.declare(one.name)
             made[0](frame)
-            if cell.value == 0 and may_wait(one):
+            if cell.value == 0 and _may_wait(one):
                 frame.run.put_unknown([cell])
 
         return declares
@@ -1237,7 +1237,7 @@ class HostCode:
             cell = Cell(f"{frame.prefix}{name}", made)
             for member, default in defaults.items():
                 own, first = member_of(cell, member), default.value(frame)
-                if first == 0 and may_wait(owner.members[member]):
+                if first == 0 and _may_wait(owner.members[member]):
                     frame.run.put_unknown([own])
                 else:
                     frame.run.put(own, first)
@@ -1286,7 +1286,7 @@ class HostCode:
             sets = self._sets(member.value, member)
             first, cell = sets.value(made), self._member_of_this(this, member.name)
             cell.type, cell.stars = member.type, member.stars
-            if first in (None, 0) and may_wait(member):
+            if first in (None, 0) and _may_wait(member):
                 world.run.put_unknown([cell])
             elif sets.is_literal(made):
                 world.run.put_literal(cell, first)

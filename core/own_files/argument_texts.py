@@ -77,7 +77,7 @@ FILLS: Mapping[str, Maker] = {
 """What an array may hold before the launch, by name."""
 
 
-def make_buffer(
+def _make_buffer(
     parameter: KernelParameter, value: str, generator: np.random.Generator, room: int
 ) -> NDArray[Any]:
     """The array of a parameter from its text, of at most `room` bytes; or ArgumentError.
@@ -261,11 +261,11 @@ def make_argument(
         role: Role = "input" if parameter.is_const else "inout"
         if parameter.is_texture:
             buffer, texture = _texture(value)
-            data = make_buffer(parameter, buffer, generator, room)
+            data = _make_buffer(parameter, buffer, generator, room)
             texture = replace(texture, dimensions=texture.dimensions or min(data.ndim, 3))
             _check_texture(parameter, value, data, texture)
             return ArrayArgument(parameter.name, data, role, member, texture=texture)
-        data = make_buffer(parameter, value, generator, room)
+        data = _make_buffer(parameter, value, generator, room)
         made = _BUFFER.fullmatch(value)
         start = int((made and made["start"]) or 0)
         if start >= data.size:
@@ -307,7 +307,7 @@ def _of_pointers(
             f"of them: write {parameter.name}=pointers(float32[4,1024]) for four pointers, each to "
             "1,024 numbers."
         )
-    data = make_buffer(parameter, match[1].strip(), generator, room)
+    data = _make_buffer(parameter, match[1].strip(), generator, room)
     role: Role = "input" if parameter.is_const else "inout"
     return ArrayArgument(parameter.name, data, role, member, pointers=data.shape[0])
 
@@ -353,7 +353,7 @@ def _mapped(
     if not all(map(_LIST.fullmatch, options.values())) or swizzle is None:
         raise wrong
     lists = {name: [int(part) for part in text.split("x")] for name, text in options.items()}
-    data = make_buffer(replace(parameter, dtype=None, lanes=1), match["buffer"], generator, room)
+    data = _make_buffer(replace(parameter, dtype=None, lanes=1), match["buffer"], generator, room)
     made = TensorMap.of_array(
         lists.get("sizes", [])[::-1] or data.shape,
         data.itemsize,
@@ -380,7 +380,7 @@ def _inline(parameter: KernelParameter, value: str, generator: np.random.Generat
         parts = [part for part in re.split(r"[,\s]+", value) if part]
         data = np.array([_scalar(one, part) for part in parts], parameter.dtype)
     else:
-        data = make_buffer(parameter, value, generator, MAX_ARRAY_BYTES)
+        data = _make_buffer(parameter, value, generator, MAX_ARRAY_BYTES)
     if data.size != parameter.count:
         raise ArgumentError(
             f"{parameter.name} is {parameter.type}: it takes {parameter.count} numbers, "

@@ -126,7 +126,7 @@ class NoKernel(TilescopeError):
 
 
 @lru_cache(maxsize=8)
-def signature_of(
+def _signature_of(
     source: str,
     kernel: str,
     defines: tuple[tuple[str, str], ...],
@@ -287,7 +287,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     headers = headers_of(source, launch)
     about = tuple(sorted(defines.items())), tuple(headers.items()), launch.name
     text = with_defines(source, defines)
-    signature = form.field("kernel", lambda: signature_of(text, launch.kernel, *about)) or ()
+    signature = form.field("kernel", lambda: _signature_of(text, launch.kernel, *about)) or ()
     arguments = form.arguments(signature, seed)
     taken, symbols = divided(signature, arguments)
     return Workload(
@@ -297,7 +297,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         kernel=launch.kernel,
         launch=form.launch(taken, symbols, is_portable=_is_portable(text, headers, launch.kernel)),
         defines=MappingProxyType(dict(defines)),
-        layout=product_layout(arguments),
+        layout=_product_layout(arguments),
         headers=headers,
         architecture=launch.architecture,
     )
@@ -315,7 +315,7 @@ def _is_portable(source: str, headers: Mapping[str, str], kernel: str) -> bool:
     return launches and _LARGE_CLUSTERS.search(without_comments(whole)) is None
 
 
-def product_layout(arguments: Sequence[Argument]) -> MatrixLayout | None:
+def _product_layout(arguments: Sequence[Argument]) -> MatrixLayout | None:
     """Two matrices that are only read and one that is written, of fitting shapes: C = A B.
 
     None where the arguments do not look like a matrix product, or not clearly.

@@ -31,7 +31,7 @@ from core.ptx.parameter_uses import ParameterUse, parameter_uses
 from core.ptx.parser import parse, without_unreached
 from core.wording import listing
 
-MOST_PTX = 64 << 20  # bytes of a PTX file
+_MOST_PTX = 64 << 20  # bytes of a PTX file
 _MOST_METADATA = 1 << 20
 _SOURCES = (".py", ".cu", ".cuh", ".cl", ".c", ".cc", ".cpp", ".h", ".hpp", ".rs", ".jl", ".zig")
 """The ends of names that `.file` may open: a PTX file may be anybody's."""
@@ -185,7 +185,7 @@ def read_ptx(path: str, kernel: str = "", text: str | None = None) -> PtxFile:
     Raises `TilescopeError` where there is no such kernel, `PtxSyntaxError` for what is no PTX.
     """
     here = Path(path)
-    ptx = read_source(here, MOST_PTX) if text is None else text
+    ptx = read_source(here, _MOST_PTX) if text is None else text
     sources = {name: found for name in _FILE.findall(ptx) if (found := _source(here, name))}
     located = _ASSEMBLY.sub(_one_line, ptx) if sources else ptx
     module = parse(located, own_lines=not sources)
@@ -209,7 +209,7 @@ def is_ptx(text: str) -> bool:
 
 def kernels_of(path: str, text: str | None = None) -> tuple[str, ...]:
     """The names of the kernels in a PTX file, in order. Raises TilescopeError where it has none."""
-    ptx = read_source(Path(path), MOST_PTX) if text is None else text
+    ptx = read_source(Path(path), _MOST_PTX) if text is None else text
     found = tuple(re.findall(r"^[^/\n]*\.entry\s+([\w$.]+)", ptx, re.MULTILINE))
     if not found:
         raise _no_kernel(visible(Path(path).name))

@@ -186,14 +186,14 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
         included = shlex.join([*shlex.split(asked.included), asked.path])
         return text, replace(asked, path=str(path), included=included)
     for name in dict.fromkeys((*launched, *(kernel.name for kernel in kernels(source)))):
-        elsewhere = definition_of(asked.path, name) if wanted in ("", name) else None
+        elsewhere = _definition_of(asked.path, name) if wanted in ("", name) else None
         if elsewhere is not None:
             kernel = asked.kernel or name
             return read_source(elsewhere), replace(asked, path=str(elsewhere), kernel=kernel)
     return source, asked
 
 
-def definition_of(path: str, kernel: str) -> Path | None:
+def _definition_of(path: str, kernel: str) -> Path | None:
     """The file nearest to the one at `path` that defines the kernel of that name.
 
     Looked for in its repository; without one, in its folder.

@@ -1,7 +1,8 @@
 """Files of one's own, read: sources, arrays, and the headers that lie beside a source.
 
-Headers go to the compiler by name, and types, macros and constants in them count when arguments
-are read.
+A launch may come from a link that somebody else wrote, and `/dev/zero` never ends: plain files of a
+bounded size are read, never a pipe or a device. Headers go to the compiler by name, and types,
+macros and constants in them count when arguments are read.
 """
 
 from __future__ import annotations
@@ -31,13 +32,8 @@ from core.launch import MAX_ARRAY_BYTES
 from core.source.cuda_in_python import ENDINGS, cuda_within
 from core.source.host_headers import FIRST, OF_HOST_ALONE
 
-# Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
-#
-# A launch may come from a link that somebody else wrote, and `/dev/zero` never ends.
-
-
 MOST_SOURCE = 1 << 20  # bytes of a source
-MOST_NOTEBOOK = 1 << 25  # with its pictures
+_MOST_NOTEBOOK = 1 << 25  # with its pictures
 MOST_LINES = MOST_IN_LINE = 1 << 16
 """Lines of a source, and characters of one of them: an editor lays each out in one piece."""
 _ARCHIVE = b"PK\x03\x04"
@@ -97,7 +93,7 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source as `read_text` gives it; of Python and notebooks what they hold."""
     if path.suffix not in ENDINGS:
         return read_text(path, most)
-    found = cuda_within(read_text(path, MOST_NOTEBOOK), path.name)
+    found = cuda_within(read_text(path, _MOST_NOTEBOOK), path.name)
     must_be_short_enough(found, str(path), most)
     return found
 
@@ -217,6 +213,9 @@ def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if dtype.hasobject or not dtype.itemsize or any(extent < 0 for extent in shape):
         raise ValueError("it holds no plain numbers")
     return tuple(int(extent) for extent in shape), bool(is_fortran), dtype
+
+
+# Headers.
 
 
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device

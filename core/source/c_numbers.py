@@ -135,7 +135,7 @@ def parsed(text: str) -> Callable[[Mapping[str, Number]], Number | None] | None:
     node = expression(text) if text.isascii() and len(text) <= _LONGEST else None
     try:
         return Reader(_named).read(node) if node is not None else None
-    except NotUnderstoodError:
+    except _NotUnderstoodError:
         return None
 
 
@@ -146,7 +146,7 @@ def _named(node: Node) -> Evaluate | None:
     return lambda values: values.get(name)
 
 
-class NotUnderstoodError(Exception):
+class _NotUnderstoodError(Exception):
     """An expression has a part that no reader knows."""
 
 
@@ -154,7 +154,7 @@ class Reader:
     """Reads the tree of an expression once; what comes out is evaluated often.
 
     `other` is asked first what a node means: names are its business. `lenient`: what nobody knows
-    has no value, instead of NotUnderstoodError.
+    has no value, instead of _NotUnderstoodError.
     """
 
     def __init__(self, other: Callable[[Node], Evaluate | None], *, lenient: bool = False) -> None:
@@ -174,7 +174,7 @@ class Reader:
         finally:
             self._depth -= 1
         if not known and not self._lenient:
-            raise NotUnderstoodError
+            raise _NotUnderstoodError
         made = known or nothing
         if node is not None:
             self._made[node.id] = node, made

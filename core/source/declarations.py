@@ -49,7 +49,7 @@ _SPECIFIER = re.compile(
     r"|__noinline__|__extension__|__host__|__device__|__global__|__restrict__|__constant__|__shared__)\b"
     r"|\"C\"|\[\[[^\]]*\]\]|@|\s)*"
 )
-MAKES_CODE = re.compile(
+_MAKES_CODE = re.compile(
     r"__(?:global|device|constant|shared)__|\b(?:template|struct|class|typedef|using|enum)\b"
 )
 _GUARD = re.compile(r"_(?:H|HPP|CUH|INCLUDED)_*$")
@@ -516,7 +516,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
     )
     meanings = {name: _meaning(name, bodies, attributes) for name in bodies}
     wrappers = frozenset(m.name for m in functions if _wraps(m))
-    makers = {m.name for m in functions if MAKES_CODE.search(m.body)} | wrappers
+    makers = {m.name for m in functions if _MAKES_CODE.search(m.body)} | wrappers
     for _ in range(_DEEPEST_MACROS):
         makers |= {m.name for m in functions if m.words & makers}
     return Macros(
@@ -541,7 +541,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
             for name, meaning in meanings.items()
             if meaning.rstrip().endswith(";")
             and meaning.count("{") == meaning.count("}")
-            and not MAKES_CODE.search(meaning)
+            and not _MAKES_CODE.search(meaning)
         ),
     )
 

@@ -40,7 +40,7 @@ struct cudaLaunchConfig_t {
     cudaLaunchAttribute *attrs; unsigned numAttrs;
 };
 """
-ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
+_ALLOCATES = re.compile(r"\bcuda(?:Malloc\w*|HostAlloc)\b")
 OUTER = GROUPS | {"ERROR"}
 """Nodes whose children may stand at namespace level, those around a mistake among them."""
 _QUERY = """
@@ -489,7 +489,7 @@ class HostSyntax:
 
     def _allocates(self, step: Step) -> bool:
         before = self.text[step.function.body.start_byte : step.stop]
-        return ALLOCATES.search(before) is not None or any(
+        return _ALLOCATES.search(before) is not None or any(
             name in self._allocating for name in re.findall(r"\b(\w+)\s*\(", before)
         )
 
@@ -497,7 +497,7 @@ class HostSyntax:
     def _allocating(self) -> frozenset[str]:
         """The functions that allocate and launch nothing."""
         bodies = ((f.name, text_of(f.body)) for f in self.functions)
-        return frozenset(n for n, body in bodies if ALLOCATES.search(body) and "<<<" not in body)
+        return frozenset(n for n, body in bodies if _ALLOCATES.search(body) and "<<<" not in body)
 
     def outside(self) -> Iterator[Node]:
         """The declarations at namespace level, in order."""

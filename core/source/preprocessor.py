@@ -20,15 +20,15 @@ from functools import lru_cache
 Span = tuple[int, int]
 """First character and the one behind the last."""
 WORD = re.compile(r"[A-Za-z_]\w*")
-RAW_STRING = r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"'
+_RAW_STRING = r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"'
 """A pattern, for re.DOTALL: R"mark(…)mark", in which quotes and comments mean nothing."""
 BLANKED = re.compile(
-    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"'
+    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{_RAW_STRING}|"(?:[^"\\\n]|\\.)*"'
     r"|'(?:[^'\\\n]|\\[^\n])'",
     re.DOTALL,
 )
 _COMMENT = re.compile(
-    rf"//[^\n]*|/\*.*?\*/|{RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+    rf"//[^\n]*|/\*.*?\*/|{_RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import ArgumentError
-from core.guessing.launch_guess import complete, guess_launch, refit
+from core.guessing.launch_guess import completed, guess_launch, refit
 from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
@@ -22,7 +22,7 @@ __global__ void times(Batch b) { b.rows[blockIdx.x][threadIdx.x] *= b.scale; }
 
 def launched(kernel, grid, *arguments):
     asked = FileLaunch("k.cu", kernel, grid, "64", "0", "", arguments)
-    return file_workload(SOURCE, complete(SOURCE, asked))
+    return file_workload(SOURCE, completed(SOURCE, asked).launch)
 
 
 def recorded(workload):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.errors import ArgumentError, TilescopeError
-from core.guessing.launch_guess import complete, guess_launch, refit
+from core.guessing.launch_guess import completed, guess_launch, refit
 from core.own_files.launch_texts import (
     FieldErrors,
     FileLaunch,
@@ -196,15 +196,17 @@ def test_defines_may_hold_spaces_and_quotation_marks(defines):
 
 def test_macros_that_are_not_given_are_guessed_beside_those_that_are():
     source = "__global__ void k(REAL* v) { __shared__ REAL s[TILE]; s[0] = v[0]; v[1] = s[0]; }\n"
-    launch = complete(source, FileLaunch("x.cu", "k", defines=" REAL=double"))
+    launch = completed(source, FileLaunch("x.cu", "k", defines=" REAL=double")).launch
     assert dict(split_defines(launch.defines)) == {"REAL": "double", "TILE": "64"}
-    launch = complete(source, FileLaunch("x.cu", "k", defines=" REAL=double;TILE=8"))
+    launch = completed(source, FileLaunch("x.cu", "k", defines=" REAL=double;TILE=8")).launch
     assert launch.defines == " REAL=double;TILE=8"
 
 
 def test_a_macro_may_be_a_type_of_two_words():
     source = "__global__ void k(Word* v) { v[threadIdx.x] += 1; }\n"
-    launch = complete(source, FileLaunch("x.cu", "k", defines=join_defines({"Word": "long long"})))
+    launch = completed(
+        source, FileLaunch("x.cu", "k", defines=join_defines({"Word": "long long"}))
+    ).launch
     workload = file_workload(source, launch)
     assert dict(workload.defines) == {"Word": "long long"}
     assert workload.launch.arrays[0].data.dtype == np.int64
@@ -255,7 +257,7 @@ void run(int count, int factor) {
 )
 def test_what_is_given_is_known_to_the_guess(source, given, grid, expected):
     asked = FileLaunch("k.cu", "", "", "", "", "", tuple(given.items()))
-    whole = complete(source, asked)
+    whole = completed(source, asked).launch
     arguments = dict(whole.arguments)
     assert whole.grid == grid
     assert {name: arguments[name] for name in given} == given

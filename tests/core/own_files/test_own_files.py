@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.compiler.nvrtc import include_folders
-from core.guessing.launch_guess import complete, guess_launch, launch_of
+from core.guessing.launch_guess import completed, guess_launch, launch_of
 from core.own_files.launch_texts import file_workload
 from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
@@ -121,13 +121,13 @@ def test_what_is_given_decides_about_the_rest() -> None:
     source = source_of("faulty")
     asked = replace(guess_launch(source, "f.cu", "oneTooMany"), grid="", block="", shared="",
                     arguments=(("n", "1000"),))  # fmt: skip
-    whole = complete(source, asked)
+    whole = completed(source, asked).launch
     assert (whole.grid, dict(whole.arguments)["a"]) == ("16", "random:float32[1000]")
     words = dict(guess_launch(source_of("search"), "s.cu", "find").arguments)
     assert (words["wordLength"], words["word"]) == ("4", "random:int8[16]")
     particles = dict(guess_launch(source_of("particles"), "p.cu").arguments)
     assert particles["params.n"] == "250"
-    named = complete(source_of("templates"), replace(asked, kernel="viewed", arguments=()))
+    named = completed(source_of("templates"), replace(asked, kernel="viewed", arguments=())).launch
     assert named.kernel == "viewed<double>"
 
 

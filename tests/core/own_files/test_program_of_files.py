@@ -8,7 +8,7 @@ import pytest
 
 from core.compiler.builds import compile_ptx
 from core.errors import CompileError, TilescopeError
-from core.guessing.launch_guess import complete, launch_of
+from core.guessing.launch_guess import completed, launch_of
 from core.own_files.launch_texts import FileLaunch, file_workload, headers_of
 from core.own_files.repository_search import at_its_kernels
 from core.own_files.sources_and_headers import local_headers
@@ -70,7 +70,7 @@ def test_a_kernel_of_an_included_file_has_its_launch_and_types(repository, tmp_p
     )  # fmt: skip
     source, asked = at_its_kernels(MAIN, asked)
     assert asked.path == str(repository / "src" / "kernels.cuh")
-    launch = complete(source, asked)
+    launch = completed(source, asked).launch
     assert (launch.kernel, launch.grid, launch.block) == ("scale<real, 64>", "2", "64")
     assert dict(launch.arguments)["a"] == "random:float32[100]"
     assert launch.defines == ""
@@ -208,7 +208,7 @@ def test_a_header_of_one_kernel_takes_its_types_from_what_includes_it(tmp_path):
         'typedef double real;\nusing count = int;\n#include "fill.cuh"\n'
         "int main() { real *a; cudaMalloc(&a, 32 * sizeof(real)); fill<<<1, 32>>>(a, 32); }"
     )
-    launch = complete(header.read_text(), FileLaunch(str(header), "", "", "", ""))
+    launch = completed(header.read_text(), FileLaunch(str(header), "", "", "", "")).launch
     assert launch.included == shlex.quote(str(tmp_path / "main.cu"))
     assert dict(launch.arguments) == {"a": "zeros:float64[32]", "n": "32"}
 

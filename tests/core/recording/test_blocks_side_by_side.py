@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import LaunchError
-from core.guessing.launch_guess import complete
+from core.guessing.launch_guess import completed
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.own_files.launch_texts import FileLaunch
 from core.recording.blocks_side_by_side import MOST_BLOCKS, MOST_THREADS
@@ -112,8 +112,8 @@ def test_too_many_blocks_to_count_are_a_sentence():
 def test_a_size_of_thousands_of_digits_guesses_no_grid():
     source = SOURCE.replace("gridDim.x + blockIdx.x", "gridDim.x + threadIdx.x")
     asked = FileLaunch("put.cu", "", "", "", "", "", (("n", "9" * 5000),))
-    plain = complete(source, FileLaunch("put.cu", "", "", "", "", ""))
-    assert complete(source, asked).grid == plain.grid
+    plain = completed(source, FileLaunch("put.cu", "", "", "", "", "")).launch
+    assert completed(source, asked).launch.grid == plain.grid
 
 
 @pytest.mark.parametrize(
