@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import (
-    QLineF,
-    QPointF,
-    QRect,
-    QRectF,
-    QSize,
-    QSizeF,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -27,10 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import (
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from core.devices.device_table import WARP
 from core.emulator.events import Ints
@@ -83,7 +71,7 @@ from gui.views.drawing_tools import (
 )
 from gui.views.question_in_views import PickPad, draw_lit, draw_lit_legend, draw_veil
 from gui.views.session_view import PointedView
-from gui.views.widgets import why_button
+from gui.views.widgets import action_button, why_button
 
 # Where the parts of the shared memory view lie for a scene and a size.
 

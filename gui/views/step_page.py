@@ -6,15 +6,8 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import (
-    QHideEvent,
-    QShowEvent,
-)
-from PySide6.QtWidgets import (
-    QDockWidget,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QDockWidget, QToolButton, QWidget
 
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
@@ -28,6 +21,7 @@ from gui.views.session_view import SessionView, view_of
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
+from gui.views.widgets import action_button
 
 View = TypeVar("View", bound=SessionView)
 
