@@ -38,8 +38,7 @@ from core.gpu.sweep_plan import (
 )
 from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
-from gui.scenes.ceilings_shown import block_text
-from gui.scenes.names_and_numbers import capital, grouped, plural, spaced
+from gui.scenes.names_and_numbers import block_text, capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from core.wording import number, prefixed
-from gui.scenes.names_and_numbers import grouped, plural
-from gui.scenes.names_and_numbers import spaced as with_spaces
+from gui.scenes.names_and_numbers import block_text, grouped, plural, thin_spaced
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device
@@ -65,10 +63,10 @@ def rows(found: Ceilings) -> tuple[Row, ...]:
             gflops=one.gflops,
             of_peak=one.gflops / peak,
             state="binding" if name == found.binding else "above" if one.binds else "textbook",
-            formula=spaced(one.brief),
-            assumes=spaced(one.assumes),
+            formula=thin_spaced(one.brief),
+            assumes=thin_spaced(one.assumes),
             counts=one.build.replace("_", " "),
-            exact=spaced(one.formula),
+            exact=thin_spaced(one.formula),
         )
         for name, one in found.ceilings.items()
     ]
@@ -77,12 +75,7 @@ def rows(found: Ceilings) -> tuple[Row, ...]:
 
 def rate_text(gflops: float) -> str:
     """A rate with its digits in groups of three: 8 126, 234.05."""
-    return spaced(number(gflops))
-
-
-def spaced(text: str) -> str:
-    """A text of the models with the window's spaces between groups of digits and before %."""
-    return re.sub(r"(?<=\d) ?%", "\u202f%", with_spaces(text))
+    return thin_spaced(number(gflops))
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ class Run:
     @property
     def sentence(self) -> str:
         """What the point stands for."""
-        fell = f"; the {spaced(self.fell)}" if self.fell else ""
+        fell = f"; the {thin_spaced(self.fell)}" if self.fell else ""
         return f"{self.name}: {rate_text(round(self.gflops))} GFLOPS, {self.where}{fell}."
 
     @property
@@ -167,11 +160,6 @@ def runs_at(
     return tuple(found)
 
 
-def block_text(sides: Iterable[int]) -> str:
-    """The size of a block: "block 8 × 8"."""
-    return "block " + (" × ".join(str(side) for side in sides if side > 1) or "1")
-
-
 def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run | None:
     """The best run of exactly this launch."""
     key = (rung, tuple(sorted(parameters.items())))
@@ -187,7 +175,7 @@ def headline(found: Ceilings) -> str:
     block = block_text((sides.x, sides.y, sides.z))
     blocks, sms = found.counts.workload.launch.grid.count, found.device.sms
     small = f" A small launch: {plural(blocks, 'block')} for {sms} SMs." if blocks < sms else ""
-    return spaced(
+    return thin_spaced(
         f"With {block}, {low.title} binds at {number(low.gflops)} GFLOPS, "
         f"{share_of_peak(low, found.device)}.{small}"
     )
@@ -208,7 +196,7 @@ def measured(found: Ceilings, run: Run) -> str:
     if share > 1:
         stands = f"above the binding ceiling{clock}, {share:.1%}: the model is wrong"
     text = f"{run.sentence} That is {stands}. {found.against_textbook(run.gflops)}"
-    return spaced(text.rstrip())
+    return thin_spaced(text.rstrip())
 
 
 def unmeasured(found: Ceilings, runs: Iterable[Run] = (), elsewhere: Iterable[Run] = ()) -> str:
@@ -227,7 +215,7 @@ def unmeasured(found: Ceilings, runs: Iterable[Run] = (), elsewhere: Iterable[Ru
             f" Measured with another launch: {best.name}, {rate_text(round(best.gflops))} GFLOPS. "
             "Click its point to see its ceilings."
         )
-    return f"Not measured on {found.device.name}{where}.{other}{spaced(rest)}"
+    return f"Not measured on {found.device.name}{where}.{other}{thin_spaced(rest)}"
 
 
 def simple(shown: Iterable[Row]) -> tuple[Row, ...]:
@@ -296,7 +284,7 @@ def exact_transfers(counts: Counts) -> str:
 
 def _brief(value: float, unit: str) -> str:
     """A count in four digits: 137.4 GFLOP."""
-    return spaced(prefixed(value, unit))
+    return thin_spaced(prefixed(value, unit))
 
 
 def left_out(found: Ceilings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,11 @@ def spaced(sentence: str) -> str:
     """
     grouped_digits = _GROUPS.sub(lambda found: found[0].replace(",", "\u202f"), sentence)
     return _TIMES.sub(" × ", grouped_digits)
+
+
+def thin_spaced(text: str) -> str:
+    """`spaced`, and with such a space before %, too: a text of the models."""
+    return re.sub(r"(?<=\d) ?%", "\u202f%", spaced(text))
 
 
 def unbroken(sentence: str) -> str:
@@ -240,6 +245,11 @@ def thread_name(index: Sequence[int], three: bool = False) -> str:
     """A thread by its threadIdx (x, y, z), as `(x, y)`, or with z where `three` or z is not 0."""
     x, y, z = (int(i) for i in index)
     return f"({x}, {y}, {z})" if three or z else f"({x}, {y})"
+
+
+def block_text(sides: Iterable[int]) -> str:
+    """The size of a block: "block 8 × 8"."""
+    return "block " + (" × ".join(str(side) for side in sides if side > 1) or "1")
 
 
 def block_name(block_trace: BlockTrace) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
 from core.explain.explanations import Explanation, Section, columns
-from gui.scenes.ceilings_shown import spaced
-from gui.scenes.names_and_numbers import grouped, plural
+from gui.scenes.names_and_numbers import grouped, plural, thin_spaced
 
 if TYPE_CHECKING:
     from core.devices.device_table import Capability
@@ -68,7 +67,7 @@ class Curve:
         if self.axis == "shared_bytes":
             small = value < 1
             value, unit = (value * 1024, " B") if small else (value, " KiB")
-        return f"{spaced(f'{value:.4g}')}{unit}: {round(self.now_y, 1):g}\u202f%"
+        return f"{thin_spaced(f'{value:.4g}')}{unit}: {round(self.now_y, 1):g}\u202f%"
 
 
 def values(capability: Capability, axis: Axis) -> Sequence[int]:
@@ -183,7 +182,7 @@ def explanation(found: Occupancy, name: str, step: str, example: str | None) -> 
         Section("Why it matters", WHY_IT_MATTERS if example is not None else ""),
         Section("And when it does not", example or ""),
     ]
-    answer = spaced(found.why)
+    answer = thin_spaced(found.why)
     shown = tuple(s for s in sections if s.text)
     return Explanation(f"Occupancy on {name}", shown, answer)
 
@@ -306,7 +305,7 @@ def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
     even = phases > 1 and loads % phases == 0 and flops % phases == 0
     found = [
         FirstOrder(grouped(launch.block.count), "threads a block"),
-        FirstOrder(grouped(blocks), f"blocks ({spaced(f'{launch.grid}')}) in the grid"),
+        FirstOrder(grouped(blocks), f"blocks ({thin_spaced(f'{launch.grid}')}) in the grid"),
     ]
     per = "a block"
     if even:
@@ -320,12 +319,14 @@ def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
 
 
 def _rounded(value: float) -> str:
-    return grouped(round(value)) if abs(value - round(value)) < 0.05 else spaced(f"{value:,.1f}")
+    return (
+        grouped(round(value)) if abs(value - round(value)) < 0.05 else thin_spaced(f"{value:,.1f}")
+    )
 
 
 def sentence(found: Occupancy, name: str) -> str:
     """How many blocks an SM holds, and what limits it."""
-    return spaced(f"{name}: {found.why[:1].lower()}{found.why[1:]}")
+    return thin_spaced(f"{name}: {found.why[:1].lower()}{found.why[1:]}")
 
 
 def sm_name(capability: Capability, device: str | None) -> str:

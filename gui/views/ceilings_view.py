@@ -37,7 +37,7 @@ from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
 from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
 from gui.scenes.ceilings_shown import LegendKey, Row
-from gui.scenes.names_and_numbers import grouped
+from gui.scenes.names_and_numbers import grouped, thin_spaced
 from gui.scenes.occupancy_shown import first_order
 from gui.scenes.session_values import Configuration
 from gui.views.page_widgets import (
@@ -456,7 +456,7 @@ class CeilingsView(PageView):
         if self.found is not None:
             counts = self.found.counts
             told = (scene.left_out(self.found), counts.note) if everything else (counts.note,)
-            notes = [scene.spaced(note) for note in told if note]
+            notes = [thin_spaced(note) for note in told if note]
         self.list.show_ceilings(rows, run.gflops if run else None, notes)
         self._explain(run)
 
