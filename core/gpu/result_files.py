@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import NoneType, UnionType
@@ -82,8 +83,12 @@ def read_results(path: Path) -> tuple[BenchmarkResult, ...]:
         raise TilescopeError(f"{path} is not a text file in UTF-8.") from error
 
 
+@cache
 def load_recorded() -> tuple[BenchmarkResult, ...]:
-    """The results that come with the program, measured on other machines, by their files' names."""
+    """The results that come with the program, measured on other machines, by their files' names.
+
+    They are read once. Raises TilescopeError where a file is damaged.
+    """
     folder = Path(__file__).resolve().parents[2] / "resources" / "recorded"
     paths = sorted(folder.glob("*.json"))
     return tuple(result for path in paths for result in load_results(path))

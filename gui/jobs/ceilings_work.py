@@ -179,10 +179,10 @@ class CeilingsModel(QObject):
 
 
 def _load_recorded() -> tuple[BenchmarkResult, ...]:
-    from gui.scenes.benchmark import recorded
+    from core.gpu.result_files import load_recorded
 
     try:
-        return recorded()
+        return load_recorded()
     except TilescopeError as error:
         log.warning("%s", error)
         return ()

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +48,6 @@ if TYPE_CHECKING:
     from gui.scenes.session_values import Configuration
 
 # Results: where they come from, and how they are called.
-
-
-@cache
-def recorded() -> tuple[BenchmarkResult, ...]:
-    """Those that come with the program. Raises TilescopeError where a file is damaged."""
-    return load_recorded()
-
 
 SIZE_NAMES = ("m", "n", "k")  # as a launch is told
 HERE, RECORDED = "measured here", "recorded"
@@ -656,7 +648,7 @@ class BenchModel:
 
     def load(self) -> None:
         """Take up recorded results, and those of earlier sweeps on this machine."""
-        self.measured += [Measured(result, RECORDED) for result in recorded()]
+        self.measured += [Measured(result, RECORDED) for result in load_recorded()]
         for path in sorted(self._folder.glob("*.jsonl")) if self._folder else ():
             try:
                 self.measured += [Measured(result) for result in read_results(path)]

@@ -441,12 +441,12 @@ def times_text(
     It is of the largest size at which both were measured, with the parameters that are shown. Where
     one of two rungs was not measured with its block or tile, its fastest is taken, and said to be.
     """
-    from gui.scenes.benchmark import recorded  # loads much: no window needs it to begin
+    from core.gpu.result_files import load_recorded  # loads much: no window needs it to begin
 
     one, two = _shown(first), _shown(second)
     if one is None or two is None:
         return ""
-    known = recorded() if results is None else results
+    known = load_recorded() if results is None else results
     of_one, of_two = _measured(one[0], known), _measured(two[0], known)
     common = of_one.keys() & of_two.keys()
     if not common:

@@ -21,12 +21,13 @@ from PySide6.QtWidgets import (
 
 from core.devices.device_table import Capability, Device, load_devices
 from core.devices.occupancy import Resources, occupancy
+from core.gpu.result_files import load_recorded
 from gui.background import Worker
 from gui.jobs import ceilings_work as work
 from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy_shown as scene
-from gui.scenes.benchmark import launch_title, recorded
+from gui.scenes.benchmark import launch_title
 from gui.scenes.ceilings_shown import rate_text
 from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
 from gui.views.ceilings_view import FirstOrderList
@@ -447,7 +448,7 @@ class OccupancyView(PageView):
         return scene.explanation(found, name, step, self._example() if told else None)
 
     def _example(self) -> str:
-        return scene.counter_example(recorded(), self.ladder)
+        return scene.counter_example(load_recorded(), self.ladder)
 
     # ---- what the user does
 

@@ -6,10 +6,7 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import (
-    QFontMetrics,
-    QResizeEvent,
-)
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings_shown import Row, rate_text

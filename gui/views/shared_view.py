@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from core.devices.device_table import WARP
 from core.emulator.events import Ints
@@ -71,7 +71,7 @@ from gui.views.drawing_tools import (
 )
 from gui.views.question_in_views import PickPad, draw_lit, draw_lit_legend, draw_veil
 from gui.views.session_view import PointedView
-from gui.views.widgets import by_bank_button, why_button
+from gui.views.widgets import action_button, why_button
 
 # Where the parts of the shared memory view lie for a scene and a size.
 
@@ -787,6 +787,14 @@ def _stretches(piece: Piece) -> list[tuple[int, int, int]]:
     return found
 
 
+def _by_bank_button() -> QToolButton:
+    """A switch of the shared memory view: the access by bank, in place of the arrays."""
+    tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
+    button = action_button("By bank", tip, "Show shared memory by bank")
+    button.setCheckable(True)
+    return button
+
+
 class SharedView(PointedView):
     """Draws `SharedScene` for the session's step and warp.
 
@@ -800,7 +808,7 @@ class SharedView(PointedView):
         super().__init__(session, "Shared memory and banks")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
-        self.by_bank = by_bank_button()
+        self.by_bank = _by_bank_button()
         self.by_bank.toggled.connect(self._look_by_bank)
         self.controls: tuple[QWidget, ...] = (self.by_bank, self.why)
         self.map: BankMap | None = None  # None where arrays are shown

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QToolButton, QWidget
 
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
@@ -21,7 +21,7 @@ from gui.views.session_view import SessionView, view_of
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
-from gui.views.widgets import follow_button
+from gui.views.widgets import action_button
 
 View = TypeVar("View", bound=SessionView)
 
@@ -59,7 +59,7 @@ class StepPage(PageWidget, DockArea):
         for name, view in self.views.items():
             row, controls = self._rows[name], tuple(getattr(view, "controls", ()))
             if row.group == "memory":
-                self._follow.append(follow_button(self.session))
+                self._follow.append(_follow_button(self.session))
                 controls = (self._follow[-1], *controls)
             caption = getattr(view, "caption", None)
             yield ViewDock(name, row.title, view, tab=row.tab, caption=caption, controls=controls)
@@ -224,3 +224,15 @@ class StepPage(PageWidget, DockArea):
         """Views that appear with the page are not brought to the front."""
         self._in_sight = False
         super().hideEvent(event)
+
+
+def _follow_button(session: Session) -> QToolButton:
+    """Checked while the view of the memory that the step accesses comes to the front."""
+    tip = "Bring the memory that the step accesses to the front (Ctrl+M)"
+    button = action_button("Follow step", tip, "Follow the step's memory")
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setChecked(session.follow_memory)
+    button.clicked.connect(lambda on: session.update(follow_memory=on))
+    session.follow_memory_changed.connect(button.setChecked, check_nargs=False)
+    return button

@@ -83,26 +83,6 @@ def why_button() -> QToolButton:
     return action_button("Why?", tip, "Why these numbers?")
 
 
-def by_bank_button() -> QToolButton:
-    """A switch of the shared memory view: the access by bank, in place of the arrays."""
-    tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
-    button = action_button("By bank", tip, "Show shared memory by bank")
-    button.setCheckable(True)
-    return button
-
-
-def follow_button(session: Session) -> QToolButton:
-    """Checked while the view of the memory that the step accesses comes to the front."""
-    tip = "Bring the memory that the step accesses to the front (Ctrl+M)"
-    button = action_button("Follow step", tip, "Follow the step's memory")
-    button.setCheckable(True)
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    button.setChecked(session.follow_memory)
-    button.clicked.connect(lambda on: session.update(follow_memory=on))
-    session.follow_memory_changed.connect(button.setChecked, check_nargs=False)
-    return button
-
-
 class Segmented(QWidget):
     """Choose one of a few named values; `chosen(key)` is emitted when the user picks another."""
 

@@ -822,6 +822,7 @@ def test_tensors_of_pytorch_hold_all_that_their_sizes_say():
     assert not record(file_workload(source, launch)).findings
 
 
+@pytest.mark.slow
 def test_arrays_of_structures_grow_together_though_the_trial_ends_before():
     source = """struct Rows
     {

@@ -412,7 +412,10 @@ def ten_times(text, by=" + "):
     "made",
     [
         "\n".join(f"#define M{i} {ten_times(f'M{i - 1}')}" for i in range(1, 9)) + "\n#define M0 1",
-        "\n".join(f"#define M{i}(x) {ten_times(f'M{i - 1}(x)')}" for i in range(1, 9)),
+        pytest.param(
+            "\n".join(f"#define M{i}(x) {ten_times(f'M{i - 1}(x)')}" for i in range(1, 9)),
+            marks=pytest.mark.slow,
+        ),
         "\n".join(f"int m{i}() {{ return {ten_times(f'm{i + 1}()')}; }}" for i in range(9)),
         "namespace a {" * 3000 + "int n = 3;" + "}" * 3000,
         "enum { " + ", ".join(f"E{i} = E{i + 1} + E{i + 1}" for i in range(60)) + " };",

@@ -311,7 +311,9 @@ LONG = (
 )  # a million statements in 200 characters
 
 
-@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    "kind", ["as_written", pytest.param("as_compiled", marks=pytest.mark.slow)]
+)
 def test_a_short_source_that_compiles_for_minutes_can_be_stopped(kind):
     begun = time.monotonic()
     later = Later(lambda: time.monotonic() - begun > 0.5)

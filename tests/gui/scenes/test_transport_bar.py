@@ -1,27 +1,16 @@
-"""Timeline, source and counters, without Qt."""
-
-from types import SimpleNamespace
+"""Phases, accesses and barriers on the axis of steps, and what is said of a step."""
 
 import pytest
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from core.trace import EventKind
-from gui.scenes.counter_table import (
-    CounterRow,
-    counter_rows,
-    counters_caption,
-    efficiency,
-    sections,
-    total_rows,
-)
 from gui.scenes.grids import grids_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.names_and_numbers import longest_name, part_name
 from gui.scenes.session import Session
-from gui.scenes.source_pane import highlight, line_totals, source_caption
+from gui.scenes.source_pane import source_caption
 from gui.scenes.transport_bar import Timeline, event_caption, phase_label, step_label, step_words
-from tests.gui.fake_trace import SOURCE, fake_trace
 
 
 def test_timeline_has_every_phase_and_every_access(trace):
@@ -98,84 +87,6 @@ def test_a_barrier_and_the_end_are_said_to_be_that(session):
     ends = "after the phases: all its threads have left the kernel."
     assert said[EventKind.EXIT][0].startswith("The threads leave the kernel at line ")
     assert said[EventKind.EXIT][1].endswith(ends)
-
-
-def test_counters_by_array_and_by_line_sum_to_the_totals(trace):
-    for grouping in ("array", "line"):
-        rows = counter_rows(trace, grouping)
-        for space in ("global", "shared"):
-            assert efficiency(rows, space) == efficiency(total_rows(trace), space)
-    assert [r.place for r in counter_rows(trace, "array")][:3] == ["A", "B", "C"]
-    lines = [r.line for r in counter_rows(trace, "line")]
-    assert lines == sorted(lines)
-
-
-def test_counters_name_what_could_be_saved():
-    row = CounterRow("A", "global", "load", 4, 128, 16, "sectors")
-    assert row.excessive == 112
-    assert row.times_ideal == "×8"
-    assert row.tip == "A: 4 global load requests moved 128 sectors; 16 would do."
-    assert sections((row,))[0] == "Global memory, 32-byte sectors"
-
-
-def test_caption_of_the_counters(session):
-    assert counters_caption(session) == (
-        "The whole launch moved 160 global sectors, none of them wasted, and 288 shared "
-        "wavefronts, none of them wasted."
-    )
-    assert "Nothing" in counters_caption(Session())
-
-
-def test_counts_of_the_whole_launch_take_the_place_of_a_part(session, monkeypatch):
-    part = session.trace
-    monkeypatch.setattr(part, "complete", False)
-    source = source_caption(session)
-    assert counters_caption(session).startswith("The recorded blocks moved 160 global sectors")
-    assert "in the recorded blocks:" in source
-    whole = SimpleNamespace(workload=part.workload, counters=fake_trace(32).counters)
-    session.counted = whole
-    assert session.counts is whole
-    assert counters_caption(session).startswith("The whole launch moved 1\u202f152 ")
-    assert counter_rows(part, "array", whole) != counter_rows(part, "array")
-    assert "over the launch:" in source_caption(session)
-
-
-def test_counts_of_another_launch_are_not_taken(session):
-    other = fake_trace(32)
-    session.counted = SimpleNamespace(workload=other.workload, counters=other.counters)
-    assert session.counted is None
-    session.counted = SimpleNamespace(workload=session.trace.workload, counters=other.counters)
-    assert session.counted is not None
-    session.trace = other
-    assert session.counted is None
-
-
-def test_source_is_coloured_line_by_line():
-    lines = highlight(SOURCE)
-    assert len(lines) == SOURCE.count("\n") + 1
-    assert [s.category for s in lines[0]] == ["comment"]
-    for text, spans in zip(SOURCE.split("\n"), lines, strict=True):
-        assert all(s.start >= 0 and s.start + s.length <= len(text) for s in spans)
-    row = SOURCE.split("\n")[6]
-    builtins = {row[s.start : s.start + s.length] for s in lines[6] if s.category == "builtin"}
-    assert builtins >= {"blockIdx", "threadIdx"}
-
-
-def test_line_totals_add_up(trace):
-    totals = line_totals(trace)
-    assert totals[12]["sectors"].text == "64/64"
-    assert totals[17]["wavefronts"].actual == 256
-    assert not totals[17]["wavefronts"].wasteful
-    assert 14 not in totals
-
-
-def test_source_caption_follows_the_line(session):
-    assert source_caption(session) == (
-        "Line 12, over the launch: 64 global sectors, none wasted; "
-        "16 shared wavefronts, none wasted."
-    )
-    session.step = 0
-    assert source_caption(session) == "Line 7 runs; it touches no memory."
 
 
 @pytest.fixture(scope="module")
