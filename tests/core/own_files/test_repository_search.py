@@ -8,7 +8,7 @@ import pytest
 
 from core.guessing.launch_guess import completed
 from core.own_files.launch_texts import FileLaunch
-from core.own_files.repository_search import program_of, user_of
+from core.own_files.repository_search import _files, program_of, user_of
 
 KERNEL = """
 __global__ void scale(const float *from, float *to, int n, int times) {
@@ -138,3 +138,17 @@ def test_what_includes_a_file_with_launches_of_its_own_comes_before_it(repositor
     whole = repository / "src" / "fill.cuh"
     whole.write_text('__device__ int n() { return 9; }\n#include "fill.cu"\n')
     assert _guess(own, kernel).included == str(whole)
+
+
+def test_sources_come_once_those_nearest_to_the_file_first(repository) -> None:
+    own = repository / "src" / "own" / "k.cu"
+    for name in (
+        *("b.cu", "a.cuh", "notes.txt", "app/main.cpp", ".git/kept.cu", "src/y.inl", "src/x.hpp"),
+        *("src/own/z.h", "src/own/k.cu", "src/deep/er/c.cc", "src/.hidden/d.cu"),
+    ):
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text("")
+    (repository / "src" / "own" / "again").symlink_to(repository, target_is_directory=True)
+    found = [Path(file.path).relative_to(repository).as_posix() for file in _files(repository, own)]
+    nearest = ["src/own/z.h", "src/x.hpp", "src/y.inl", "src/deep/er/c.cc"]
+    assert found == [*nearest, "a.cuh", "b.cu", "app/main.cpp"]
