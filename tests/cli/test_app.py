@@ -51,6 +51,14 @@ def test_what_goes_to_the_window(arguments, window):
     assert app.opens_window(arguments) is window
 
 
+def test_a_saved_trace_of_another_name_goes_to_the_window(tmp_path):
+    kept, text = tmp_path / "kept.trace", tmp_path / "text.trace"
+    kept.write_bytes(b"PK\x03\x04")
+    text.write_text("not an archive")
+    assert app.opens_window([str(kept)])
+    assert not app.opens_window([str(text)])
+
+
 @pytest.mark.parametrize(("leaves", "status"), [(0, 0), (3, 3), (None, 0)])
 def test_no_argument_opens_the_window(monkeypatch, leaves, status):
     opened = []
