@@ -33,6 +33,17 @@ def test_unknown_command(capsys):
     assert "No such command 'tile'" in capsys.readouterr().err
 
 
+def test_the_help_of_a_command_breaks_its_lines_where_the_terminal_ends(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert app.main(["check", "--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    first = lines.index(next(line for line in lines if line.startswith("Exit status: 0")))
+    last = lines.index("", first)
+    assert last - first >= 2
+    for line, below in zip(lines[first:last], lines[first + 1 : last], strict=False):
+        assert len(f" {line} {below.split()[0]}") > 79, "the next word would have fitted"
+
+
 @pytest.mark.parametrize(
     ("arguments", "window"),
     [
