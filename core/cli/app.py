@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 from core.cli import COMMANDS
 
@@ -135,8 +136,9 @@ def opens_window(arguments: Sequence[str]) -> bool:
     if "?" in first or first.endswith(WINDOW_FILES):
         return True
     from core.ladder import load_ladder
+    from core.own_files.sources_and_headers import is_saved_trace
 
-    return first in load_ladder()
+    return first in load_ladder() or is_saved_trace(Path(first))
 
 
 def open_window(arguments: Sequence[str] = ()) -> int:

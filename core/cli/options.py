@@ -35,7 +35,10 @@ def cluster_option(text: str) -> Any:
 
 
 def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
-    """A command for typer: a parameter that is a dataclass stands for the options in its fields."""
+    """A command for typer: a parameter that is a dataclass stands for the options in its fields.
+
+    Each paragraph of its text is one line, which typer breaks where the terminal ends.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters = []
@@ -56,6 +59,8 @@ def spelt_out(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    run.__doc__ = "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
     return run
 
 

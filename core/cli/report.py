@@ -59,11 +59,12 @@ def report(
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
     from core.cli.named_launch import SEED, named_launch
+    from core.own_files.sources_and_headers import is_saved_trace
     from core.recording.record_launch import record
     from core.recording.trace_files import load_trace
 
     path = Path(what)
-    if path.suffix == ".npz":
+    if is_saved_trace(path):
         if given := [*sizes, *(name for name, value in launch.items() if value)]:
             raise ParameterError(f"{path.name} is a recorded launch: leave out {given[0]}.")
         return load_trace(path)

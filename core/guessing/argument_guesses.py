@@ -327,10 +327,12 @@ def _fill(parameter: KernelParameter, text: str, extents: Extents) -> str:
 def _is_index(name: str, text: str) -> bool:
     """Whether elements of an array stand in a subscript, themselves or by way of a variable.
 
-    Those of which the subscript takes a remainder or some bits may be any numbers.
+    Those of which a part alone is used (`hash[(keys[i] + k) % slots]`) may be any numbers.
     """
     element = rf"\b{re.escape(name)}\s*\["
-    held = (re.escape(v) for v in re.findall(rf"(\w+)\s*=\s*{element}[^;=]*;", text))
+    if re.search(rf"\[\s*{element}", text):
+        return True
+    held = (re.escape(v) for v in re.findall(rf"(\w+)\s*=\s*{element}[^;=%&]*;", text))
     within = (element, *(rf"\b{variable}\b" for variable in held))
     return any(re.search(rf"\w\s*\[[^\[\];%&]*{one}(?![^;]*[%&])", text) for one in within)
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 from core.control_characters import visible
 from core.errors import TilescopeError
 from core.own_files.launch_texts import LARGE, FileLaunch, split_defines
-from core.own_files.sources_and_headers import read_source, write_source
+from core.own_files.sources_and_headers import is_saved_trace, read_source, write_source
 from core.source.cuda_in_python import ENDINGS
 from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
@@ -213,13 +213,14 @@ class Workbench(QObject):
     def open_file(self, path: str) -> None:
         """Read a file, and run its first kernel or the launch remembered for it.
 
-        A saved trace (.npz) is shown as it was recorded; a text (.txt) is a list of moments.
+        A saved trace, of whatever name, is shown as it was recorded; a text (.txt) is a list of
+        moments.
         """
         path = str(Path(path).absolute())
         if path.endswith(".txt"):
             self.list_wanted.emit(Path(path))
             return
-        if path.endswith(".npz"):
+        if is_saved_trace(Path(path)):
             self.opener.submit(load_job, path, self.recorder.ladder)
             return
         self.opener.submit(open_job, path, self.launches.get(path), None)
@@ -286,7 +287,9 @@ class Workbench(QObject):
 
     def _show_knobs(self) -> None:
         shown, trace = self.session.asked_for, self.session.trace
-        if shown is not None and shown.own is not None and trace is not None:
+        if trace is None:  # nothing of the kernel before what cannot be run
+            self.main.form.show_knobs(())
+        elif shown is not None and shown.own is not None:
             self.main.form.show_knobs(knob_rows(trace.workload, shown.own))
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
@@ -396,7 +399,9 @@ class Workbench(QObject):
         """Take CUDA sources that are dropped on the window."""
         if isinstance(event, QDragEnterEvent | QDropEvent):
             paths = [url.toLocalFile() for url in event.mimeData().urls()]
-            fitting = [path for path in paths if Path(path).suffix in SOURCES]
+            fitting = [
+                path for path in paths if Path(path).suffix in SOURCES or is_saved_trace(Path(path))
+            ]
             if event.type() == QEvent.Type.DragEnter and paths:
                 event.acceptProposedAction()
                 return True

@@ -15,6 +15,7 @@ from core.cli.console import progress_bar
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.lessons.course import load_course
+from core.own_files.sources_and_headers import is_saved_trace
 from gui.exports import film, replay_page
 from gui.exports.exported_views import MEMORY, chosen
 from gui.exports.replay_page import lesson_chapters
@@ -127,7 +128,7 @@ def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progres
     The session stands at the step that the link names, else at the first access. Raises
     TilescopeError for what is none of these, or cannot be recorded.
     """
-    if text.endswith(".npz") and "?" not in text:
+    if "?" not in text and is_saved_trace(Path(text)):
         return _showing(load_job(progress, text, ladder).recorded)
     if "?" not in text and text not in ladder and names_file(text):
         text = f"{quote(str(Path(text).absolute()))}?"

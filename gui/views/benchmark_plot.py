@@ -470,6 +470,12 @@ class TwoParts(QWidget):
         super().resizeEvent(event)
         self.follow()
 
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:  # a control needs another width
+            self.follow()
+        return done
+
     def follow(self) -> None:
         """Put the second part where there is room for it."""
         ways = QBoxLayout.Direction

@@ -33,6 +33,17 @@ def test_unknown_command(capsys):
     assert "No such command 'tile'" in capsys.readouterr().err
 
 
+def test_the_help_of_a_command_breaks_its_lines_where_the_terminal_ends(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert app.main(["check", "--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    first = lines.index(next(line for line in lines if line.startswith("Exit status: 0")))
+    last = lines.index("", first)
+    assert last - first >= 2
+    for line, below in zip(lines[first:last], lines[first + 1 : last], strict=False):
+        assert len(f" {line} {below.split()[0]}") > 79, "the next word would have fitted"
+
+
 @pytest.mark.parametrize(
     ("arguments", "window"),
     [
@@ -49,6 +60,14 @@ def test_unknown_command(capsys):
 )
 def test_what_goes_to_the_window(arguments, window):
     assert app.opens_window(arguments) is window
+
+
+def test_a_saved_trace_of_another_name_goes_to_the_window(tmp_path):
+    kept, text = tmp_path / "kept.trace", tmp_path / "text.trace"
+    kept.write_bytes(b"PK\x03\x04")
+    text.write_text("not an archive")
+    assert app.opens_window([str(kept)])
+    assert not app.opens_window([str(text)])
 
 
 @pytest.mark.parametrize(("leaves", "status"), [(0, 0), (3, 3), (None, 0)])

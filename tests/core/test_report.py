@@ -10,6 +10,7 @@ from core.cli.app import main
 from core.devices.device_table import load_devices
 from core.ladder import load_ladder
 from core.recording.record_launch import record
+from core.recording.trace_files import save_trace
 from core.report import as_html, as_markdown, report_of, warp_svg
 
 
@@ -150,6 +151,15 @@ def test_a_text_that_does_not_compile_is_shown_at_its_line(tmp_path, capsys):
 def test_a_saved_trace_takes_no_settings(tmp_path, capsys):
     assert main(["report", "x.npz", "-o", str(tmp_path / "r.md"), "--set", "n=9"]) == 2
     assert "leave out n" in capsys.readouterr().err
+
+
+def test_a_saved_trace_is_one_whatever_its_name(strided, tmp_path):
+    saved, out = tmp_path / "kept.trace", tmp_path / "r.md"
+    save_trace(strided, saved)
+    assert main(["report", str(saved), "-o", str(out)]) == 0
+    assert out.read_text("utf-8") == as_markdown(
+        report_of(strided, None, load_devices().find("NVIDIA H200"))
+    )
 
 
 GUESSED = """

@@ -204,6 +204,16 @@ def test_a_rung_has_no_such_rows(window, qtbot):
 
 
 @pytest.mark.slow
+def test_a_file_that_does_not_compile_has_no_rows_of_the_file_before(window, qtbot, tmp_path):
+    assert window.form.knobs.isVisible()
+    path = tmp_path / "wrong.cu"
+    path.write_text("__global__ void wrong(float *a, int n)\n{\n    a[0] = b;\n}\n")
+    window.workbench.open_file(str(path))
+    qtbot.waitUntil(lambda: "wrong.cu:3" in window.message.sentence, timeout=MS)
+    qtbot.waitUntil(lambda: not window.form.knobs.isVisible(), timeout=MS)
+
+
+@pytest.mark.slow
 def test_typing_a_number_is_recorded_after_a_rest(window, qtbot):
     field = window.form.knobs.fields["PAD"]
     field.setFocus()

@@ -100,6 +100,14 @@ def test_ptx_is_shown_too(window, qtbot, tmp_path):
     assert window.session.configuration.own.grid == "8,1,1"
 
 
+def test_it_is_known_by_what_it_holds_and_not_by_its_name(window, qtbot, ladder, tmp_path):
+    trace = record(ladder["tiled"].workload(n=6, tile=2))
+    save_trace(trace, tmp_path / "kept.trace")
+    opened(window, qtbot, tmp_path / "kept.trace")
+    assert window.session.trace.counters == trace.counters
+    assert window.form.values() == {"n": 6, "tile": 2}
+
+
 def damage(path):
     """Flips a bit in the middle of the largest array's data, whose checksum then disagrees."""
     with zipfile.ZipFile(path) as archive:

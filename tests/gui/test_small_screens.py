@@ -5,7 +5,7 @@ import math
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QTabBar
+from PySide6.QtWidgets import QLabel, QTabBar, QWidget
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
@@ -13,9 +13,9 @@ from gui.commands.left_column import USUAL
 from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.roofline import Roofline, _meet, beside, roof_boxes
 from gui.shell.app import fit_screen
-from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
+from gui.views.benchmark_plot import CurvesPanel, LaunchPlot, TwoParts
 from gui.views.dock_area import units
-from gui.views.widgets import Caption
+from gui.views.widgets import Caption, fitting_choice
 
 SENTENCE = "16 lanes of warp 0 load A[0..3, 0..3]: 4 sectors where 2 would do."
 
@@ -152,6 +152,24 @@ def test_controls_of_the_sweep_leave_room_for_the_launches(qtbot, qapp):
         qtbot.waitUntil(lambda wanted=fits: in_one_row() == wanted)
         assert panel.hold.mapTo(panel, QPoint()).x() + panel.hold.width() <= width
     assert panel.minimumSizeHint().width() < 450
+
+
+def test_a_control_that_grows_is_shown_whole(qtbot, qapp):
+    """What it offers may come once the row has its size."""
+    apply_theme(qapp, "light")
+    label, box = QLabel("a control that is wide enough for more"), fitting_choice("Held fixed", "")
+    around = QWidget()
+    qtbot.addWidget(around)
+    box.addItem("short")
+    row = TwoParts((label,), (box,), 8)
+    row.setParent(around)
+    around.show()
+    qtbot.waitExposed(around)
+    row.setGeometry(0, 0, label.sizeHint().width() + box.sizeHint().width() + 20, 120)
+    qtbot.waitUntil(lambda: box.mapTo(row, QPoint()).x() > 0)
+    box.addItem("a text that is much longer")
+    qtbot.waitUntil(lambda: box.mapTo(row, QPoint()).x() == 0)
+    assert box.width() >= box.sizeHint().width()
 
 
 def test_no_name_of_a_point_is_struck_through_by_the_roof():

@@ -5,6 +5,8 @@ import pytest
 from core.cli.app import main
 from core.cli.export import size_of, steps_of
 from core.errors import ParameterError
+from core.recording.record_launch import record
+from core.recording.trace_files import save_trace
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,14 @@ def test_a_rungs_page_is_written(run, tmp_path):
     text = out.read_text("utf-8")
     assert "Warp and global memory" in text
     assert "<title>Tiled</title>" in text
+
+
+def test_a_saved_traces_page_is_written_whatever_its_name(run, ladder, tmp_path):
+    saved, out = tmp_path / "kept.trace", tmp_path / "mine.html"
+    save_trace(record(ladder["tiled"].workload(n=6, tile=2)), saved)
+    status, _, _ = run(saved, "-o", out, "--steps", "2..9", "--views", "Warp")
+    assert status == 0
+    assert "<title>Tiled</title>" in out.read_text("utf-8")
 
 
 @pytest.mark.slow

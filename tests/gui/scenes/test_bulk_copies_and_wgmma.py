@@ -19,13 +19,17 @@ LADDER = load_ladder()
 ROWS, DEPTH, COLUMNS = 100, 136, 72  # none a multiple of a tile
 
 
+@pytest.fixture(scope="module")
+def recorded():
+    return record(LADDER["tma_pipeline"].workload(m=ROWS, k=DEPTH, n=COLUMNS), blocks=[1])
+
+
 @pytest.fixture(scope="module", params=["recorded", "read back"])
-def trace(request, tmp_path_factory):
-    found = record(LADDER["tma_pipeline"].workload(m=ROWS, k=DEPTH, n=COLUMNS), blocks=[1])
+def trace(request, recorded, tmp_path_factory):
     if request.param == "recorded":
-        return found
+        return recorded
     path = tmp_path_factory.mktemp("saved") / "t.npz"
-    save_trace(found, path)
+    save_trace(recorded, path)
     return load_trace(path)
 
 
