@@ -190,6 +190,8 @@ def _of_access(access: Access, thread: int, turn: int) -> BankMap | None:
         return None
     mine = [n for n, r in enumerate(rounds) if thread % WARP in [p.lane for p in r.pieces]]
     verb = {"load": "loads", "store": "stores"}.get(access.kind, "updates")
+    if access.is_copy and access.kind == "store":
+        verb = "begins to copy"
     title = f"Warp {warp} {verb} {access.width} bytes a lane"
     shown = ((mine[0] if mine else 0) + turn) % len(rounds)
     return BankMap(access.step, title, tuple(rounds), shown)

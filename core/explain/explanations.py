@@ -107,6 +107,8 @@ def explain_access(access: Access, warp: int) -> Explanation:
     active = int(np.count_nonzero(part.active))
     name = access.target
     verb = {"load": "loads", "store": "stores"}.get(access.kind, "updates")
+    if access.is_copy and access.kind == "store":
+        verb = "begins to copy to"
     head = f"Line {access.line}: warp {warp} {verb} {name}"
     wrong = _at_fault(access, warp)
     if not active:
@@ -220,6 +222,8 @@ def _global_sections(access: Access, part: WarpAccess, active: int) -> list[Sect
         )
     )
     kind = _SHORT[access.kind]
+    if access.is_reduction and access.width >= WORD:  # a narrower one is a loop of exchanges
+        kind = "red"
     found.append(_nsight_names([f"global_{kind}_requests", f"global_{kind}_sectors"]))
     found.append(Section("On hardware", _SAME_ON_HARDWARE))
     return found

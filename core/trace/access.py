@@ -264,6 +264,8 @@ class Access:
     origin: int = 0  # the address at which the variable, or the thread's local memory, begins
     pc: int = -1  # of the instruction
     led: str = ""  # as the instruction is
+    is_copy: bool = False  # of a `cp.async`, which loads in one step and stores in the next
+    is_reduction: bool = False  # an atomic of global memory whose old value nobody uses
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:

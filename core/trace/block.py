@@ -421,6 +421,8 @@ class BlockTrace:
             event.region.base,
             event.pc,
             issue.instruction.led,
+            issue.is_copy,
+            event.kind == "atomic" and issue.is_reduction,
         )
 
     @cached_property

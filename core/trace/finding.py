@@ -35,6 +35,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+FOR_EVER = frozenset({"deadlock", "livelock", "hang"})
+"""Kinds of findings whose threads never go on: the launch hangs."""
+
 
 @dataclass(frozen=True)
 class Finding:

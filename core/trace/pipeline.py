@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from core.cancelling import check
 from core.emulator.geometry import WARP
-from core.ptx.ast import immediate
 from core.trace.access import SharedArray, label, owner_of
+from core.trace.copies_under_way import closes_group, groups_left
 
 if TYPE_CHECKING:
     from core.emulator.events import AccessEvent, Ints, PhaseEvent, Span, TransferEvent
@@ -264,7 +264,7 @@ class _Reading:
     def _commits(self, lane: int) -> Ints:
         """When a lane closed groups of `cp.async`."""
         if lane not in self._closed:
-            pcs = [i.pc for i in self.code if _closes_group(i)]
+            pcs = [i.pc for i in self.code if closes_group(i)]
             self._closed[lane] = self.block.ticks_of(lane - self.lanes.start, pcs)
         return self._closed[lane]
 
@@ -283,7 +283,7 @@ class _Reading:
     def _awaits(self) -> Iterator[_Event]:
         """Waits for groups of `cp.async`, and for products."""
         for instruction in self.code:
-            left = _left(instruction)
+            left = groups_left(instruction)
             if left is None:
                 continue
             for tick, lanes in self.block.executions(instruction.pc):
@@ -437,24 +437,6 @@ def _name(instruction: Instruction) -> str:
     if opcode == "wmma":
         return "wmma.load" if modifiers[0] == "load" else "wmma.store"
     return f"{opcode}.shared" if opcode in ("ld", "st") else opcode
-
-
-def _closes_group(instruction: Instruction) -> bool:
-    """Whether it ends a group of `cp.async`."""
-    if instruction.opcode != "cp" or "bulk" in instruction.modifiers:
-        return False
-    return bool({"commit_group", "wait_all", "mbarrier"} & set(instruction.modifiers))
-
-
-def _left(instruction: Instruction) -> int | None:
-    """Of a wait how many groups it leaves: -1 none of those that were begun; None for others."""
-    modifiers = instruction.modifiers
-    plain = instruction.opcode == "cp" and "bulk" not in modifiers
-    if plain and "wait_all" in modifiers:
-        return -1
-    if "wait_group" in modifiers and (plain or instruction.opcode == "wgmma"):
-        return immediate(instruction.operands[0]) if instruction.operands else None
-    return None
 
 
 def _is_copy(event: _Event) -> bool:

@@ -21,7 +21,7 @@ from core.emulator.events import Ints
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from core.wording import listing
-from gui.scenes.names_and_numbers import elements_name, numbers_name
+from gui.scenes.names_and_numbers import elements_name, numbers_name, verb_of
 from gui.scenes.weak_memo import last_for_each, once_for_each
 
 if TYPE_CHECKING:
@@ -73,6 +73,13 @@ def all_elements(access: Access | WarpAccess, itemsize: int) -> NDArray[np.int64
     live = live[live >= 0]
     count = elements_a_lane(access, itemsize)
     return live if count == 1 else (live[:, None] + np.arange(count)).reshape(-1)
+
+
+def deed(access: Access, count: int = 2) -> str:
+    """What so many threads do in an access, as a verb: the store of a `cp.async` only begins."""
+    if access.is_copy and access.kind == "store":
+        return f"begin{'s' * (count == 1)} to copy to"
+    return verb_of(access.kind, count)
 
 
 def accessed_name(access: Access | WarpAccess, array: Array | SharedArray) -> str:

@@ -21,6 +21,7 @@ from gui.scenes.block_history import (
     all_elements,
     boxes_between,
     copied,
+    deed,
     elements_a_lane,
     history_of,
     is_global,
@@ -44,7 +45,6 @@ from gui.scenes.names_and_numbers import (
     part_name,
     plural,
     value_text,
-    verb_of,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _caption_of(
 ) -> str:
     """One sentence: what the block's threads do at a step, then `held`.
 
-    Where they make no access, `does` is what a copy or a product does that they begin.
+    `does` is what a copy or a product does that they begin, perhaps besides an access.
     `placed` says that the places of the threads masked off are known, `filled` that these put a
     zero into shared memory instead.
     """
@@ -91,6 +91,8 @@ def _caption_of(
         if not placed:
             guarded += " (their places are not in the record)"
         said.append(guarded)
+    if does:
+        said.append(does)
     if held:
         said.append(held)
     return f"{where}{when}: {'; '.join(said)}."
@@ -114,7 +116,7 @@ def _held_words(grids: Sequence[Grid], held: Sequence[SoFar | None], thread: int
 
 def _done(access: Access, lanes: int) -> str:
     """What the threads that are served do: `4 threads load A[0..1, 0..1]`."""
-    verb = verb_of(access.kind, lanes)
+    verb = deed(access, lanes)
     if access.array is None:
         own = f"{'their' if lanes > 1 else 'its'} own local memory"
         own += "; an optimised build may use registers" if access.space == "local" else ""
@@ -241,6 +243,8 @@ def matrix_scene(
     The trail is what the thread has read so far, or with `warp_trail` its whole warp.
     """
     access = block_trace.access(step)
+    if access is not None and access.space == "local" and operations_at(block_trace, step):
+        access = None  # on the way to what the line is about, in a build as written
     history = history_of(block_trace)
     owns = tuple(_own(grid, history, thread) for grid in grids)
     results = (mine for grid, mine in zip(grids, owns, strict=True) if grid.result)
@@ -273,7 +277,7 @@ def matrix_scene(
     phase = int(block_trace.phase[step])
     said = _held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
-    does = operations_words(block_trace, step, arrays) if access is None else ""
+    does = operations_words(block_trace, step, arrays)
     caption = _caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
     return MatrixScene(caption, marks, phase, own, owns)
 
@@ -323,11 +327,13 @@ def _marks(
     phase = _phase_of(block_trace, step)
     loaded = list(history.loaded_in_phase(phase).get(name, []))
     loaded += boxes_between(block_trace, grid.array, *history.bounds_of(phase))
-    events = operations_at(block_trace, step) if access is None else []
+    events = operations_at(block_trace, step)
+    if phase == -1:  # a copy begun outside the phases is framed while it begins
+        loaded += boxes_between(block_trace, grid.array, step, step)
     warp, first = EMPTY, thread // WARP * WARP
     if block_trace.n_threads > WARP:
         warp = _touched_by(block_trace, name, step, slice(first, first + WARP))
-    if events:
+    if events and not len(lit):
         lit, verb = copied(events, grid.array)
         through = multiplied(block_trace, step, grid.array)
         verb = "load" if len(through) else verb

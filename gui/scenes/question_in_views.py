@@ -39,6 +39,7 @@ MORE: Mapping[str, str] = MappingProxyType(
         "warp.caption": "the sentence over the warp",
         "shared.elements": "which element of a shared array each lane takes",
         "shared.caption": "the sentence over shared memory",
+        "shared.copying": "what of shared memory is written, where asynchronous copies write it",
         "transport.caption": "the sentence beside the clock",
         "why": "the explanation of a number",
     }
@@ -65,7 +66,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "shared.banks": ("shared.caption", *_COUNTS),
         "shared.writers": (),
         "phases": (),
-        "pipeline": (),
+        "pipeline": ("shared.copying",),
         "variables": (),
         "counters": ("gutter", "compare"),
         "findings": ("matrices.caption", "warp.caption", "shared.caption", "transport.caption"),

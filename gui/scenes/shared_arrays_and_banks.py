@@ -13,10 +13,11 @@ from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
-from gui.scenes.block_history import accessed_name, all_elements, elements_a_lane, history_of
+from core.trace.copies_under_way import CopiesUnderWay
+from gui.scenes.block_history import accessed_name, all_elements, deed, elements_a_lane, history_of
 from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
-from gui.scenes.names_and_numbers import capital, element_name, numbers_name, plural, verb_of
-from gui.scenes.weak_memo import last_for_each
+from gui.scenes.names_and_numbers import capital, element_name, numbers_name, plural
+from gui.scenes.weak_memo import last_for_each, once_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, Trace
@@ -34,7 +35,10 @@ class SharedGrid:
     rows: int
     columns: int
     values: NDArray[np.generic]
+    """What `written` cells hold; elsewhere they mean nothing."""
     written: NDArray[np.bool_]
+    copying: NDArray[np.bool_]
+    """Cells to which asynchronous copies are under way: what lies there is not known."""
     writers: NDArray[np.int32]
     warp_lit: Ints
     """Flat elements that the selected warp touches at this step, every one of each active lane."""
@@ -142,6 +146,8 @@ class SharedScene:
     caption: str
     grids: tuple[SharedGrid, ...]
     banks: BankScene | None
+    has_copies: bool = False
+    """Whether asynchronous copies write to the arrays at any step."""
 
 
 def shared_scene(trace: Trace, block_trace: BlockTrace, step: int, warp: int) -> SharedScene:
@@ -158,14 +164,31 @@ def _scene(
     access = history_of(block_trace).last_access(step, "shared")
     now = access if access is not None and access.step == step else None
     states = block_trace.shared(step)
-    grids = tuple(_grid(a, states, now, warp) for a in arrays if a.name in states)
+    copies = _copies(block_trace)
+    copying = copies.at(block_trace, step)
+    grids = tuple(_grid(a, states, copying, now, warp) for a in arrays if a.name in states)
     banks = _banks(access, warp, arrays, access.step == step) if access is not None else None
-    return SharedScene(_caption(access, banks, grids), grids, banks)
+    return SharedScene(_caption(access, banks, grids), grids, banks, copies.has_any)
 
 
-def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> SharedGrid:
+@once_for_each
+def _copies(block_trace: BlockTrace) -> CopiesUnderWay:
+    return CopiesUnderWay(block_trace)
+
+
+def _grid(
+    array: SharedArray,
+    states: object,
+    copying: NDArray[np.bool_],
+    now: Access | None,
+    warp: int,
+) -> SharedGrid:
     state = states[array.name]  # type: ignore[index]
     columns = _columns(array)
+    own = copying[array.offset : array.offset + array.nbytes]
+    flying = np.zeros(state.written.shape, bool)
+    if len(own):
+        flying = own.reshape(-1, array.dtype.itemsize).any(axis=1).reshape(state.written.shape)
     mine = now is not None and now.array is not None and now.array.name == array.name
     lit, lanes, block = (np.empty(0, np.int64) for _ in range(3))
     if mine and now is not None:
@@ -178,12 +201,13 @@ def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> 
         rows=-(-int(np.prod(array.shape)) // columns),
         columns=columns,
         values=_rows(state.values, columns),
-        written=_rows(state.written, columns),
+        written=_rows(state.written & ~flying, columns),
+        copying=_rows(flying, columns),
         writers=_rows(state.last_writer, columns),
         warp_lit=lit,
         warp_lanes=lanes,
         block_lit=block,
-        verb=verb_of(now.kind, 1) if mine and now is not None else "",
+        verb=deed(now, 1) if mine and now is not None else "",
     )
 
 
@@ -224,7 +248,7 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
     return BankScene(
         live=live,
         step=access.step,
-        verb=verb_of(access.kind, 1),
+        verb=deed(access, 1),
         array=array.name if array is not None else "",
         warp=warp,
         active=int(np.count_nonzero(part.active)),
@@ -241,8 +265,16 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
 def _caption(access: Access | None, banks: BankScene | None, grids: tuple[SharedGrid, ...]) -> str:
     if access is None or banks is None or access.array is None:
         empty = all(not g.written.any() for g in grids)
+        under_way = any(g.copying.any() for g in grids)
+        if empty and under_way:
+            return "Copies to shared memory are under way, and none has landed yet."
         if empty:
             return "Shared memory holds nothing yet."
+        if under_way:
+            return (
+                "Copies have filled a part of shared memory, and others are under way; no lane "
+                "has loaded or stored there."
+            )
         return (
             "Bulk copies have filled shared memory; no lane has loaded or stored there. "
             "“By bank” shows what a wgmma reads."
@@ -274,7 +306,7 @@ def _verdict(banks: BankScene) -> str:
         )
     words = [w for bank in banks.words for w in bank]
     shared = max((len(w.lanes) for w in words), default=0)
-    if shared > 1 and banks.verb == "stores":
+    if shared > 1 and banks.verb not in ("loads", "updates"):
         return f"{plural(len(words), 'word')}, up to {shared} lanes write into one, no conflict"
     if shared > 1:
         if len(words) == 1:

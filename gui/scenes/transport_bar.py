@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import EventKind
-from gui.scenes.block_history import operations_at, operations_words
+from core.trace.finding import FOR_EVER
+from core.wording import listing
+from gui.scenes.block_history import deed, operations_at, operations_words
 from gui.scenes.illegal_and_masked_off import at_fault, faulty_name
 from gui.scenes.names_and_numbers import (
     FILL,
@@ -19,7 +21,6 @@ from gui.scenes.names_and_numbers import (
     grouped,
     part_name,
     plural,
-    verb_of,
 )
 from gui.scenes.weak_memo import last_for_each
 
@@ -119,8 +120,7 @@ def step_words(trace: BlockTrace, step: int) -> str:
     access = trace.access(step)
     if access is not None:
         lanes = int(np.count_nonzero(access.active | access.faulty))
-        verb = f"{verb_of(access.kind)}{'s' if lanes == 1 else ''}"
-        return f"{words}: {plural(lanes, 'thread')} {verb} {access.target}"
+        return f"{words}: {plural(lanes, 'thread')} {deed(access, lanes)} {access.target}"
     return f"{words}: barrier" if trace.kind[step] == EventKind.BARRIER else words
 
 
@@ -131,10 +131,29 @@ def phase_label(session: Session) -> str:
 
 
 def event_caption(session: Session) -> str:
-    """One sentence that says what happens at the current step."""
+    """One sentence that says what happens at the current step; before it, where a launch hangs."""
     trace = session.block_trace
     if trace is None or not trace.n_steps:
         return "Nothing has been recorded yet."
+    return " ".join(filter(None, (_hang_sentence(session, trace), _event(session, trace))))
+
+
+def _hang_sentence(session: Session, trace: BlockTrace) -> str:
+    """That the launch hangs, at the last step of a block whose threads do; else empty."""
+    if session.step < trace.n_steps - 1 or session.trace is None or session.hides("findings"):
+        return ""
+    lines = {
+        found.line
+        for found in session.trace.findings
+        if found.kind in FOR_EVER and found.block == trace.block
+    }
+    if not lines:
+        return ""
+    where = f"line{'s' * (len(lines) > 1)} {listing([str(line) for line in sorted(lines)])}"
+    return f"The launch hangs here: threads never get past {where}."
+
+
+def _event(session: Session, trace: BlockTrace) -> str:
     step = session.step
     active = int(np.count_nonzero(trace.active(step)))
     line = int(trace.line[step])
@@ -156,8 +175,8 @@ def event_caption(session: Session) -> str:
 
 
 def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
-    verb = verb_of(access.kind)
-    sentence = f"{who} {verb}{'' if several else 's'} {access.target} at line {access.line}"
+    one = deed(access, 1)
+    sentence = f"{who} {deed(access) if several else one} {access.target} at line {access.line}"
     wrong = len(at_fault(access))
     if wrong:
         served = np.count_nonzero(access.active)
@@ -167,7 +186,7 @@ def _access_sentence(session: Session, access: Access, who: str, several: bool) 
     index = access.element(thread)
     if access.array is not None and index is not None:
         element = element_name(access.array, int(access.elements[thread]))
-        sentence += f"; thread {thread} {verb}s {element}"
+        sentence += f"; thread {thread} {one} {element}"
     elif access.faulty[thread]:
-        sentence += f"; thread {thread} {verb}s {faulty_name(access, thread)}"
+        sentence += f"; thread {thread} {one} {faulty_name(access, thread)}"
     return sentence + "."

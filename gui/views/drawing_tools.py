@@ -47,6 +47,8 @@ def hatch(color: QColor) -> QBrush:
     return QBrush(color, Qt.BrushStyle.BDiagPattern)
 
 
+AWAY = 0.55  # strength of the colour that hatches what copies are on their way to
+
 TINY = 3.0  # pixels: smaller than this, a rectangle without smoothed edges may vanish
 LOOKED_AT = 64
 

@@ -26,6 +26,7 @@ from gui.scenes.pipeline_words import (
 )
 from gui.scenes.session import Session
 from gui.views.drawing_tools import (
+    AWAY,
     CENTRE,
     LEFT,
     RIGHT,
@@ -56,7 +57,7 @@ HINTS = (
     "Click: its step. Wheel: moves.",
 )
 BEHIND = 0.6  # of the columns that are shown lie before the step
-FULL, AWAY = 0.40, 0.55  # strength of a stage's colour: full, and while copies are under way
+FULL = 0.40  # strength of the colour of a stage that is full
 
 
 @dataclass(frozen=True)

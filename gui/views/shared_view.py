@@ -48,6 +48,7 @@ from gui.scenes.shared_arrays_and_banks import (
     shared_scene,
 )
 from gui.views.drawing_tools import (
+    AWAY,
     CENTRE,
     LEFT,
     Cells,
@@ -281,7 +282,7 @@ class ArrayPicture:
         written: tuple[bytes, ...] = ()
         if what != "lines":
             held = grid.writers if what == "cells" else grid.values
-            written = grid.written.tobytes(), held.tobytes()
+            written = grid.written.tobytes(), grid.copying.tobytes(), held.tobytes()
         shape = grid.array.shape
         state = self.theme.key, self.threads, self.writers, shape, self.cells, written
 
@@ -295,12 +296,17 @@ class ArrayPicture:
         kept.draw(p, part, self.box.adjusted(0, 0, 1, 1), state, sharply)
 
     def draw_cells(self, p: QPainter) -> None:
-        """Written cells in the colour of the thread that wrote them last, others hatched."""
+        """Written cells in the colour of the thread that wrote them last, others hatched.
+
+        Those that are being copied have the look that a stage has in the pipeline view meanwhile.
+        """
         grid, theme = self.grid, self.theme
         fill(p, [self.box], theme.color("panel"))
         empty = self.rects(*np.nonzero(~grid.written & grid.present))
         fill(p, empty, theme.color("field"))
-        fill(p, empty, hatch(theme.color("border")))
+        idle = self.rects(*np.nonzero(~grid.written & ~grid.copying & grid.present))
+        fill(p, idle, hatch(theme.color("border")))
+        fill(p, self.rects(*np.nonzero(grid.copying)), hatch(theme.tint("store", AWAY)))
         pixels = np.full((grid.rows, grid.columns, 4), theme.color("border").getRgb(), np.uint8)
         if self.writers:
             pixels = theme.owner_lut("thread", self.threads)[np.maximum(grid.writers, 0)]
@@ -518,8 +524,18 @@ class SharedPainter:
     def _sizes(grid: SharedGrid) -> list[str]:
         """An array's size with how much of it is written, the longest form first."""
         done, whole = int(np.count_nonzero(grid.written)), grid.size
+        begun = int(np.count_nonzero(grid.copying))
         size = " × ".join(map(grouped, grid.array.shape))
-        if not done:
+        if begun:
+            parts = [f"{grouped(done)} of {grouped(whole)} written"] if done else []
+            short = [f"{100 * done // whole} % written"] if done else []
+            what = "all" if begun == whole else grouped(begun)
+            states = [
+                ", ".join([*parts, f"{what} being copied"]),
+                ", ".join([*short, f"{100 * begun // whole} % being copied"]),
+                "being copied",
+            ]
+        elif not done:
             states = ["not written"]
         elif done == whole:
             states = ["all written", "full"]
@@ -684,7 +700,7 @@ class BankMapPainter:
     def verb(self) -> str:
         """The name of the colour of what goes now: "store" where it is written."""
         words = self.found.title.split()
-        return "store" if "stores" in words or "writes" in words else "load"
+        return "store" if {"stores", "writes", "copy"} & set(words) else "load"
 
     def draw(self, lane: int) -> None:
         self._draw_ground()
@@ -819,7 +835,7 @@ class SharedView(PointedView):
 
     def _pad_box(self) -> QRectF:
         geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
-        if geometry is None or self.session.hides("shared"):
+        if geometry is None or self._is_veiled():
             return whole
         return geometry.for_banks
 
@@ -842,11 +858,17 @@ class SharedView(PointedView):
             self.pad.follow()
         self.update()
 
+    def _is_veiled(self) -> bool:
+        """Whether the arrays are: also where they would tell which copies have landed."""
+        told = self.scene is not None and self.scene.has_copies
+        return self.session.hides("shared") or (told and self.session.hides("shared.copying"))
+
     def _say(self) -> None:
         words = self.scene.caption if self.scene else ""
         if self.map is not None:
             words = f"{self.map.title}. {verdict(self.map)}"
-        self.say(self.caption, words, part="shared.caption")
+        veiled = self.map is None and self._is_veiled()
+        self.say(self.caption, words, part="shared.copying" if veiled else "shared.caption")
 
     # ---- by bank
 
@@ -951,7 +973,7 @@ class SharedView(PointedView):
         scene, geometry = self.scene, self.geometry_now()
         if scene is None or geometry is None:
             return  # the caption says why
-        if self.session.hides("shared"):
+        if self._is_veiled():
             box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
             draw_veil(painter, box, theme, veil_words(self.session))
             return
@@ -992,7 +1014,7 @@ class SharedView(PointedView):
         return [
             place.cells.rect((int(row), int(column), 1, 1))
             for grid, place in zip(scene.grids, g.arrays, strict=True)
-            for row, column in np.argwhere(grid.written & (grid.writers == thread))
+            for row, column in np.argwhere((grid.written | grid.copying) & (grid.writers == thread))
         ]
 
     @staticmethod
@@ -1042,6 +1064,8 @@ class SharedView(PointedView):
         words = element_name(grid.array, flat)
         if not self.session.hides("shared.banks"):
             words += f", bank {grid.bank_of(flat)}"
+        if grid.copying[row, column]:
+            return f"{words}, being copied: not there yet"
         if not grid.written[row, column]:
             return f"{words}, not written yet"
         block, writer = self.session.block_trace, int(grid.writers[row, column])

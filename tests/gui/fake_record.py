@@ -147,6 +147,8 @@ class Access:
     def faulty(self) -> np.ndarray:
         return np.zeros(self.active.shape, bool)
 
+    is_copy = False
+
     def wanted(self, thread: int) -> int | None:
         return None
 
@@ -182,6 +184,7 @@ class BlockTrace:
     shared_states: list[dict[str, SharedState]] = field(default_factory=list)
 
     operations = ()
+    instructions = ()
 
     def spaces_of(self, line: int) -> frozenset[str]:
         return frozenset()

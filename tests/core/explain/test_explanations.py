@@ -14,6 +14,7 @@ from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from core.rules.counters import METRICS
 from core.trace.access import Access, Array, SharedArray
+from tests.core.emulator.machines import trace_of
 
 LADDER = load_ladder()
 F32 = np.dtype(np.float32)
@@ -328,3 +329,27 @@ def test_local_memory_is_explained_as_it_counts() -> None:
     load = next(a for a in there if a.kind == "load")
     headings = [s.heading for s in explain_access(load, 0).sections]
     assert headings == ["Requests = 2", f"Sectors = {load.warp_sectors[0]}", "In Nsight Compute"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "way"),
+    [
+        ("atomicAdd(&out[i / 2], 1);", "as_compiled", "red"),
+        ("out[32 + i] = atomicAdd(&out[i / 2], 1);", "as_compiled", "atom"),
+        ("atomicExch(&out[i / 2], 1);", "as_compiled", "atom"),
+        ("atomicAdd(&out[i / 2], 1);", "as_written", "atom"),  # by a generic address
+    ],
+)
+def test_an_atomic_has_the_name_that_its_count_belongs_to(body, kind, way) -> None:
+    source = f"__global__ void k(int* out) {{ int i = threadIdx.x; {body} }}"
+    trace = trace_of(source, {"out": np.zeros(64, np.int32)}, kind=kind)
+    block = trace.block(0)
+    (found,) = (a for a in map(block.access, block.access_steps) if a.kind == "atomic")
+    assert section(explain_access(found, 0), "In Nsight").lines == tuple(
+        f"{what}{' ' * (10 - len(what))}l1tex__t_{what}_pipe_lsu_mem_global_op_{way}.sum"
+        for what in ("requests", "sectors")
+    )
+    counted = {
+        way: trace.counters.totals[f"global_{way}_requests"].value for way in ("atom", "red")
+    }
+    assert [name for name, value in counted.items() if value] == [way]

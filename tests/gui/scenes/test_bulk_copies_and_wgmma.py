@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.ladder import load_ladder
+from core.ladder import all_kernels, load_ladder
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from gui.looks.theme import apply_theme
@@ -116,6 +116,36 @@ def test_a_box_is_lit_and_framed_as_far_as_it_lies_in_the_matrix(trace, block):
         assert marks[one].verb == "load"
         assert not len(marks[other].lit)
         assert "the copy engine loads" in scene.caption
+        assert wanted in marks[one].tiles  # also before the phases
+
+
+@pytest.mark.parametrize(
+    ("rung", "parameters", "boxes"),
+    [
+        (
+            "row_times_matrix_bulk",
+            {"m": 24, "rows": 4, "stages": 2},
+            [("A", (4 * tile, 0, 4, 64)) for tile in range(6)],
+        ),
+        (  # of its source as written, lines first load what they use from a thread's own memory
+            "narrow_wgmma",
+            {"k": 128},
+            [("A", (0, 0, 64, 64)), ("B", (0, 0, 64, 8)), ("A", (0, 64, 64, 64))],
+        ),
+    ],
+)
+def test_a_copy_of_a_lesson_lights_and_frames_what_it_reads(rung, parameters, boxes):
+    trace = record(all_kernels()[rung].workload(**parameters))
+    block = trace.block(0)
+    loads = operations(block, "load")
+    for event, (name, wanted) in zip(loads, boxes, strict=False):
+        marks, grids, scene = scene_at(trace, block, event)
+        assert box_of(grids, name, marks[name].lit) == wanted
+        assert len(marks[name].lit) == wanted[2] * wanted[3]
+        assert marks[name].verb == "load"
+        assert wanted in marks[name].tiles
+        assert f"the copy engine loads {name}[" in scene.caption
+        assert "local memory" not in scene.caption
 
 
 def test_a_product_lights_its_block_of_each_matrix(trace, block):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from core.ladder import all_kernels
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from gui.scenes.shared_arrays_and_banks import lane_label, shared_scene
@@ -187,3 +188,22 @@ def test_atomics_on_one_word_go_one_after_another():
 def test_loads_of_one_word_are_a_broadcast():
     scene = caption_of("    __shared__ float s[8];\n    s[t % 8] = t;\n    out[t] = s[t / 8];")
     assert "4 words, each broadcast to up to 8 lanes, no conflict" in scene.caption
+
+
+def test_what_copies_bring_is_not_written_before_it_has_landed():
+    trace = record(all_kernels()["row_times_matrix_bulk"].workload(m=24, rows=4, stages=2))
+    block = trace.block(0)
+    first, second, third = (step for step, _ in block.operations[:3])
+    scene = shared_scene(trace, block, second, 1)
+    assert scene.caption == "Copies to shared memory are under way, and none has landed yet."
+    ring = scene.grids[0]
+    assert ring.copying.all()
+    assert not ring.written.any()
+    assert not shared_scene(trace, block, first - 1, 1).grids[0].copying.any()
+    again = shared_scene(trace, block, third, 1).grids[0]  # stage 0 was read, and is filled again
+    assert block.shared(third)["ring"].written[0].all()
+    assert not again.written[:4].any()
+    assert again.copying[:4].all()
+    landed = shared_scene(trace, block, block.n_steps - 1, 1).grids[0]
+    assert landed.written.all()
+    assert not landed.copying.any()

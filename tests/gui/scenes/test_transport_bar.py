@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.ladder import load_ladder
+from core.ladder import all_kernels, load_ladder
 from core.recording.record_launch import record
 from core.trace import EventKind
 from gui.scenes.grids import grids_of
@@ -125,3 +125,23 @@ def test_what_only_fills_ahead_says_so(ahead):
     assert scene.marks[0].tiles, "what is filled ahead is framed"
     end = matrix_scene(block, grids_of(session.trace), block.n_steps - 1, 0)
     assert not end.marks[0].tiles
+
+
+def test_where_a_launch_hangs_the_last_step_says_so():
+    kernel = all_kernels()["row_times_matrix_bulk"]
+    session = Session()
+    session.trace = record(kernel.workload(m=24, rows=4, stages=2, extra=1024))
+    lines = {found.line for found in session.trace.findings if found.kind == "hang"}
+    assert len(lines) == 2
+    said = f"The launch hangs here: threads never get past lines {min(lines)} and {max(lines)}. "
+    session.last()
+    assert event_caption(session).startswith(said)
+    session.step -= 1
+    assert "hangs" not in event_caption(session)
+    session.last()
+    session.veiled = frozenset({"findings"})
+    assert "hangs" not in event_caption(session)
+    session.veiled = frozenset()
+    session.trace = record(kernel.workload(m=24, rows=4, stages=2))
+    session.last()
+    assert "hangs" not in event_caption(session)

@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QFontMetricsF, QImage, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 
-from core.ladder import load_ladder
+from core.ladder import all_kernels, load_ladder
 from core.recording.record_launch import record
 from core.trace.access import SharedArray
 from core.trace.step_names import step_named
@@ -16,8 +16,14 @@ from gui.scenes.question_in_views import Lit
 from gui.scenes.session import Session
 from gui.scenes.shared_arrays_and_banks import SharedGrid, SharedScene
 from gui.scenes.why_this_number import Step, explain
-from gui.views.drawing_tools import Cells, Pixmaps
-from gui.views.shared_view import ArrayPicture, BankMapPainter, SharedView, shared_geometry
+from gui.views.drawing_tools import AWAY, Cells, Pixmaps
+from gui.views.shared_view import (
+    ArrayPicture,
+    BankMapPainter,
+    SharedPainter,
+    SharedView,
+    shared_geometry,
+)
 from tests.core.emulator.machines import trace_of
 
 BOX = QRectF(12, 4, 470, 330)
@@ -33,6 +39,7 @@ def grid(name, *shape, written=True):
         columns=columns,
         values=np.zeros((rows, columns), np.float32),
         written=np.full((rows, columns), written),
+        copying=np.zeros((rows, columns), bool),
         writers=np.zeros((rows, columns), np.int32),
         warp_lit=none,
         warp_lanes=none,
@@ -214,3 +221,50 @@ __global__ void k(int* out) {
     assert len(places) > 1
     assert not any(a.intersects(b) for a, b in combinations(places, 2))
     assert not cells, "lanes whose names would lie over those of others have none"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_being_copied_is_hatched_as_in_the_pipeline_and_has_no_value(qtbot, qapp, theme):
+    """Tile 0 of three is there and read, those behind it are on their way."""
+    apply_theme(qapp, theme)
+    session = Session()
+    work = all_kernels()["row_times_matrix"].workload(m=24, stages=3, left=1)
+    session.trace = record(work)
+    view = SharedView(session)
+    qtbot.addWidget(view)
+    view.resize(4200, 700)  # cells wide enough for values
+    view.show()
+    block = session.block_trace
+    session.step = step_named(block, "store:ring")
+    assert view.accessibleDescription().startswith("Warp 0 begins to copy to ring[0, 0..1, 0..63]")
+    (grid,) = view.scene.grids
+    assert SharedPainter._sizes(grid)[0] == "3 × 4 × 64   256 being copied"
+    session.step = step_named(block, "load:ring")
+    (grid,) = view.scene.grids
+    assert SharedPainter._sizes(grid)[:2] == [
+        "3 × 4 × 64   256 of 768 written, 512 being copied",
+        "3 × 4 × 64   33 % written, 66 % being copied",
+    ]
+    assert view._about_cell(grid, (1, 2, 3)).endswith(", being copied: not there yet")
+    assert " = " in view._about_cell(grid, (0, 2, 3))
+    (place,) = view.geometry_now().arrays
+    picture, colors = view.grab().toImage(), current_theme()
+    away = blended(colors.tint("store", AWAY), colors.color("field"))
+    for row, column, flying in ((1, 3, False), (5, 3, True), (11, 40, True)):
+        cell = place.cells.rect((row, column, 1, 1)).toAlignedRect().adjusted(2, 2, -2, -2)
+        seen = {
+            QColor(picture.pixel(x, y)).getRgb()[:3]
+            for x in range(cell.left(), cell.right())
+            for y in range(cell.top(), cell.bottom())
+        }
+        assert (away in seen) == flying
+        assert not flying or len(seen) == 2  # hatched, and no value in it
+    session.veiled = frozenset({"pipeline"})  # which asks what is there
+    view.grab()
+    assert view.accessibleDescription() == "Answer first."
+
+
+def blended(over, under):
+    share = over.alphaF()
+    pairs = zip(over.getRgb()[:3], under.getRgb()[:3], strict=True)
+    return tuple(round(share * a + (1 - share) * b) for a, b in pairs)

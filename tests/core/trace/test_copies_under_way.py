@@ -1,0 +1,162 @@
+"""Which bytes asynchronous copies are on their way to: begun, and not known to be there."""
+
+import numpy as np
+import pytest
+
+from core.ladder import all_kernels
+from core.recording.record_launch import record
+from core.recording.trace_files import load_trace, save_trace
+from core.trace.copies_under_way import CopiesUnderWay
+from core.trace.pipeline import pipeline
+from tests.core.emulator.machines import line_of, trace_of
+
+KERNELS = all_kernels()
+
+HEAD = """
+#define AT(place) ((unsigned)__cvta_generic_to_shared(place))
+#define COPY(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" \\
+    :: "r"(AT(to)), "l"(from) : "memory")
+"""
+
+
+def launched(body):
+    """A block of two warps; `ring` holds two words a thread."""
+    source = f"""{HEAD}
+extern "C" __global__ void k(const int* in, int* out)
+{{
+    __shared__ int ring[2][64];
+    __shared__ unsigned long long full;
+    int i = threadIdx.x;
+{body}
+    out[i] = ring[0][i];
+}}
+"""
+    given = np.random.default_rng(8).integers(1, 999, 128).astype(np.int32)
+    arrays = {"in": given, "out": np.zeros(64, np.int32)}
+    trace = trace_of(source, arrays, block=64)
+    return source, trace, trace.block(0)
+
+
+def under_way(trace, block, step):
+    """For each word of `ring` whether a copy is on its way to it."""
+    array = next(a for a in trace.shared_arrays if a.name == "ring")
+    found = CopiesUnderWay(block).at(block, step)[array.offset : array.offset + array.nbytes]
+    words = found.reshape(-1, 4)
+    assert (words.all(axis=1) == words.any(axis=1)).all()
+    return words.any(axis=1).reshape(array.shape)
+
+
+def steps_at(block, line):
+    return np.flatnonzero(block.line == line)
+
+
+@pytest.mark.parametrize(
+    ("rung", "parameters"),
+    [
+        ("row_times_matrix", {"m": 24, "stages": 3, "left": 1}),
+        ("row_times_matrix", {"m": 20, "stages": 4, "left": 0}),
+        ("row_times_matrix", {"m": 20, "stages": 3, "left": 2}),  # waits too little: left in flight
+    ],
+)
+def test_a_stage_is_being_copied_until_its_group_was_waited_for(rung, parameters):
+    trace = record(KERNELS[rung].workload(**parameters))
+    block = trace.block(0)
+    copies, made = CopiesUnderWay(block), pipeline(block, trace.shared_arrays)
+    seen = set()
+    for step in range(block.n_steps):
+        found = copies.at(block, step)
+        place = made.at(step)
+        for number, stage in enumerate(made.stages):
+            held = made.held(number, place)
+            flying = held is not None and not 0 <= held.ready <= place
+            if held is not None and made.moments[place].step == step:
+                continue  # the wait itself: a line is about to be executed
+            parts = [found[first:end] for first, end in stage.pieces]
+            assert all((part == flying).all() for part in parts), (step, number)
+            seen.add(flying)
+    assert seen == {True, False}
+
+
+def test_bulk_copies_are_under_way_until_their_bytes_are_there(tmp_path):
+    trace = record(KERNELS["row_times_matrix_bulk"].workload(m=24, rows=4, stages=2))
+    save_trace(trace, tmp_path / "t.npz")
+    for one in (trace, load_trace(tmp_path / "t.npz")):
+        block = one.block(0)
+        copies = CopiesUnderWay(block)
+        first, second, third = (step for step, _ in block.operations[:3])
+        counts = [int(copies.at(block, s).sum()) for s in (first - 1, first, second)]
+        assert counts == [0, 1024, 2048]
+        ring = next(a for a in one.shared_arrays if a.name == "ring")
+        for step in map(int, block.access_steps):
+            access = block.access(step)
+            if access.array is ring:  # each consumer has waited for the tile that it reads
+                read = access.elements[access.active]
+                assert block.shared(step)["ring"].written.reshape(-1)[read].all()
+                assert not copies.at(block, step)[ring.offset + 4 * read].any()
+        again = copies.at(block, third)[ring.offset :][: ring.nbytes].reshape(2, 1024)
+        assert again[0].all()
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    ("rung", "parameters"),
+    [
+        ("double_buffered", {}),
+        ("row_times_matrix", {"m": 24, "stages": 3, "left": 1}),
+        ("row_times_matrix", {"m": 24, "stages": 3, "left": 2}),
+    ],
+)
+def test_reads_meet_copies_under_way_where_a_finding_says_so(rung, parameters, kind):
+    trace = record(KERNELS[rung].workload(**parameters), kind=kind, blocks=[0])
+    block = trace.block(0)
+    copies, early, reads = CopiesUnderWay(block), 0, 0
+    for step in map(int, block.access_steps):
+        access = block.access(step)
+        if (access.space, access.kind) == ("shared", "load"):
+            places = access.addresses[access.active][:, None] + np.arange(access.width)
+            early += copies.at(block, step)[places].any()
+            reads += 1
+    assert reads
+    assert (early > 0) == ("not_awaited" in {found.kind for found in trace.findings})
+
+
+def test_each_thread_waits_for_its_own_copies():
+    source, trace, block = launched("""
+    COPY(&ring[0][i], &in[i]);
+    asm volatile("cp.async.commit_group;");
+    COPY(&ring[1][i], &in[64 + i]);
+    asm volatile("cp.async.commit_group;");
+    if (i < 32)
+        asm volatile("cp.async.wait_group 1;" ::: "memory");  // some
+    if (i >= 48)
+        asm volatile("cp.async.wait_all;" ::: "memory");  // all
+    __syncthreads();""")
+    met = steps_at(block, line_of(source, "__syncthreads()"))[-1]
+    found = under_way(trace, block, int(met))
+    threads = np.arange(64)
+    assert found[0].tolist() == ((threads >= 32) & (threads < 48)).tolist()
+    assert found[1].tolist() == (threads < 48).tolist()
+    assert (under_way(trace, block, block.n_steps - 1) == found).all()  # nobody waits for the rest
+
+
+def test_what_an_mbarrier_tracks_is_there_when_its_phase_is_over():
+    source, trace, block = launched("""
+    if (i == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(AT(&full)) : "memory");
+    __syncthreads();
+    COPY(&ring[0][i], &in[i]);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(AT(&full)) : "memory");
+    COPY(&ring[1][i], &in[64 + i]);
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], 0; "
+                 "@!over bra again; }" :: "r"(AT(&full)) : "memory");""")
+    copied = steps_at(block, line_of(source, "COPY(&ring[0]"))[-1]
+    assert under_way(trace, block, int(copied)).any(axis=1).tolist() == [True, False]
+    last = under_way(trace, block, block.n_steps - 1)
+    assert last.all(axis=1).tolist() == [False, True]
+    assert not last[0].any()
+
+
+def test_kernels_that_copy_nothing_have_none():
+    trace = record(KERNELS["tiled"].workload(n=8, tile=4))
+    block = trace.block(0)
+    assert not any(len(CopiesUnderWay(block).at(block, s)) for s in range(block.n_steps))
