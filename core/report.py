@@ -7,12 +7,14 @@ or banks that they ask for below.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
+from core.atomic_files import replace_file
 from core.control_characters import visible
 from core.devices.device_table import Device
 from core.errors import TilescopeError
@@ -102,6 +104,18 @@ def report_of(trace: Trace, counted: Counted | None = None, device: Device | Non
         source=source,
         notes=tuple(notes),
     )
+
+
+def write_report(report: Report, path: Path, pdf_of: Callable[[str, str], bytes]) -> Path:
+    """Write it as the path's ending says: .md, .pdf, or HTML for any other; returns the path.
+
+    `pdf_of` makes a PDF of HTML and a title. Raises TilescopeError where it cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".md":
+        return replace_file(path, as_markdown(report))
+    html = as_html(report)
+    return replace_file(path, pdf_of(html, report.title) if suffix == ".pdf" else html)
 
 
 def _facts(trace: Trace) -> Iterator[tuple[str, str]]:

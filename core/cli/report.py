@@ -34,27 +34,25 @@ def report(
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
-    from core.atomic_files import must_be_writable, replace_file
+    from core.atomic_files import must_be_writable
     from core.devices.device_table import load_devices
-    from core.report import as_html, as_markdown, report_of
+    from core.report import report_of, write_report
 
-    suffix = out.suffix.lower()
-    if suffix not in ENDINGS:
+    if out.suffix.lower() not in ENDINGS:
         raise ParameterError(f"{out.name} is not a report: end its name with .html, .md or .pdf.")
     chosen = None if device == "none" else load_devices().find(device)
     must_be_writable(out)
     with progress_bar("Recording"):
         trace = _trace(what, sizes.given(), launch.launch())
     made = report_of(trace, None, chosen)
-    if suffix == ".md":
-        replace_file(out, as_markdown(made))
-    elif suffix == ".pdf":
-        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-        report_pdf = importlib.import_module("gui.exports.pdf_pages").report_pdf
-        replace_file(out, report_pdf(as_html(made), made.title))
-    else:
-        replace_file(out, as_html(made))
+    write_report(made, out, _pdf)
     typer.echo(f"Wrote {out}: {made.verdict}")
+
+
+def _pdf(html: str, title: str) -> bytes:
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    made: bytes = importlib.import_module("gui.exports.pdf_pages").report_pdf(html, title)
+    return made
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:

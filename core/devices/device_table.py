@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import TilescopeError
+from core.launch import WARP
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,6 @@ def _device(compute_capability: str, also: Sequence[str] = (), **row: Any) -> De
 
 
 # What an SM can hold, by compute capability (resources/compute_capabilities.toml).
-
-
-WARP = 32
 
 
 @dataclass(frozen=True)

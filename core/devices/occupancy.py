@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.devices.device_table import WARP, Capability
+from core.devices.device_table import Capability
 from core.errors import ParameterError
-from core.launch import MAX_STATIC_SHARED
+from core.launch import MAX_STATIC_SHARED, WARP
 
 LIMITS: Mapping[str, str] = {
     "warps": "threads of an SM",

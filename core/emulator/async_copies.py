@@ -28,13 +28,13 @@ from core.emulator.events import (
     Span,
     TransferEvent,
 )
-from core.emulator.geometry import WARP
 from core.emulator.machine_state import Lanes, MachineState
 from core.emulator.mbarriers import MBarriers, arrive_after_copies
 from core.emulator.memory_unit import Update, update
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.emulator.scheduling import MachinePart
+from core.launch import WARP
 from core.ptx.arithmetic.operation import refuse, type_of, unsupported
 from core.ptx.ast import (
     Address,

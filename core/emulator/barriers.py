@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import BarrierEvent, Mask
-from core.emulator.geometry import WARP, warp_rows
+from core.emulator.geometry import warp_rows
 from core.emulator.machine_state import Group, Lanes, MachineState
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.emulator.scheduling import RunQueue
 from core.errors import TilescopeError
+from core.launch import WARP
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Instruction, Operand, immediate
 from core.ptx.types import PRED, TYPES, PtxType

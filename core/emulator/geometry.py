@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.launch import Dim3
+from core.launch import WARP, Dim3
 
-WARP = 32
 WARPGROUP = 4  # warps
 # Address of the workspace of cooperative groups' grid.sync(), in %envreg1 and %envreg2.
 GRID_WORKSPACE = 1 << 44

@@ -15,11 +15,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.geometry import WARP, WARPGROUP, warp_rows
+from core.emulator.geometry import WARPGROUP, warp_rows
 from core.emulator.machine_state import Lanes, MachineState
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
 from core.emulator.scheduling import MachinePart
+from core.launch import WARP
 from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function, Instruction, immediate
 

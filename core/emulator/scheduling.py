@@ -9,11 +9,11 @@ import numpy as np
 
 from core.emulator.endless_loops import FAIR, NEVER, Spinning
 from core.emulator.events import Mask
-from core.emulator.geometry import WARP
 from core.emulator.machine_state import Group, MachineState
 from core.emulator.program import Kind
 from core.emulator.warp_divergence import Parties
 from core.errors import ParameterError
+from core.launch import WARP
 from core.ptx.ast import Instruction
 
 # Hardware promises no order between barriers. In lock step (the default) all warps of the machine

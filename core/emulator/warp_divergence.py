@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Mask
-from core.emulator.geometry import WARP, Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.machine_state import Group
+from core.launch import WARP
 
 Lanes = NDArray[np.intp]
 Place = Callable[[int, int, int, int], int]

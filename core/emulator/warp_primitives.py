@@ -22,6 +22,7 @@ from core.emulator.machine_state import Frame, Group, MachineState
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op
 from core.emulator.scheduling import RunQueue
+from core.launch import WARP
 from core.ptx.arithmetic.operation import Array, Operation, type_of, unsupported
 from core.ptx.ast import Instruction, Operand, Pair
 from core.ptx.opcodes import opcode_of
@@ -301,7 +302,7 @@ def _reading_nobody(
 
 Rows = NDArray[Any]
 _U32, _B32 = TYPES["u32"], TYPES["b32"]
-_LANES = np.arange(32, dtype=np.int64)
+_LANES = np.arange(WARP, dtype=np.int64)
 
 
 def _cross_lane(instruction: Instruction) -> Operation:

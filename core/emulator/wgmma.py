@@ -21,7 +21,7 @@ from core.emulator.address_spaces import LOCAL_WINDOW
 from core.emulator.async_copies import CommitGroups
 from core.emulator.barriers import Barriers
 from core.emulator.events import AwaitEvent, Mask, Read, Span, TransferEvent
-from core.emulator.geometry import WARP, WARPGROUP, lanes_of_rows, warp_rows
+from core.emulator.geometry import WARPGROUP, lanes_of_rows, warp_rows
 from core.emulator.machine_state import Frame, Group, Lanes, MachineState
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, ParameterAccess, Reader
@@ -41,6 +41,7 @@ from core.emulator.tensor_cores import (
     shape_of,
 )
 from core.emulator.warp_primitives import WarpSync
+from core.launch import WARP
 from core.ptx.arithmetic.operation import refuse, unsupported
 from core.ptx.ast import (
     Address,

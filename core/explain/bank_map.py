@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.geometry import WARP, WARPGROUP
+from core.emulator.geometry import WARPGROUP
 from core.explain.explanations import Explanation, Section, columns, lanes_name
+from core.launch import WARP
 from core.rules.shared_memory import BANKS, WORD
 from core.tensor_maps import swizzled
 from core.wording import counted, ranges

@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.geometry import WARP
 from core.explain.value_flow import Aim, Flow, FlowReader, Load, Node, loads_in, values
+from core.launch import WARP
 from core.ptx import ast
 from core.ptx.dataflow import results
 from core.ptx.loops import back_edges, leaves_loop

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.emulator.geometry import WARP
+from core.launch import WARP
 from core.rules import shared_memory
 from core.rules.counters import METRICS, UNITS, WAYS, Count, measures_of
 from core.rules.global_memory import LINE, LOCAL_WORD, SECTOR

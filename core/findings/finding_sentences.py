@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.emulator.events import FaultEvent, Observer
-from core.emulator.geometry import WARP, Geometry
+from core.emulator.geometry import Geometry
 from core.emulator.heap import Piece
 from core.findings.address_names import Place, Places
 from core.findings.async_copies import Pending
@@ -16,7 +16,7 @@ from core.findings.happens_before import AGENTS
 from core.findings.hazards import UNFENCED, Hazard
 from core.findings.hopper_misuse import OVER
 from core.findings.shadow_memory import manner
-from core.launch import Dim3
+from core.launch import WARP, Dim3
 from core.ptx.ast import Address, Symbol, elements
 from core.ptx.dataflow import is_used
 from core.ptx.opcodes import opcode_of, operation_of, writes_into

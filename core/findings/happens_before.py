@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.emulator.events import BarrierEvent, Indices, Ints, Mask, PhaseEvent, SyncEvent
-from core.emulator.geometry import WARP, Geometry
+from core.emulator.geometry import Geometry
+from core.launch import WARP
 
 Stamps = Ints
 LOW = np.int64(0xFFFFFFFF)

@@ -31,7 +31,7 @@ from core.emulator.events import (
     SyncEvent,
     TransferEvent,
 )
-from core.emulator.geometry import WARP, Geometry
+from core.emulator.geometry import Geometry
 from core.findings.async_copies import SHARED, AsyncCopies, Flight, Pending
 from core.findings.happens_before import AGENTS, LOW, Order, Stamps, Timeline
 from core.findings.hopper_misuse import (
@@ -53,6 +53,7 @@ from core.findings.shadow_memory import (
     manner,
     pieces,
 )
+from core.launch import WARP
 from core.ptx.ast import Module
 
 

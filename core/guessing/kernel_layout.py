@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from core.launch import MAX_STATIC_SHARED
+from core.launch import MAX_STATIC_SHARED, MAX_THREADS_PER_BLOCK
 from core.source.constants import evaluate, read_constants
 from core.source.index_expressions import INDEX, local_values
 from core.source.kernels_and_launches import kernel_called, split_instance, unscoped
@@ -23,7 +23,6 @@ _THREADED = re.compile(r"Idx\b|Dim\b|thread|lane|warp|%tid|asm|#\s*include\s*\""
 """What a source has in which threads differ, or may; without it one thread does all the work."""
 _ALONE = 8  # the length of what one thread goes through
 _BLOCKS_ALONG = 4  # where a dimension of the grid has none of the block
-_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ def _in_tile(
         rows = value(step)
         if rows and 0 < rows < block[1] and block[1] % rows == 0:
             block[1] = rows
-    return tuple(block) if 1 < math.prod(block) <= _MOST_THREADS else ()
+    return tuple(block) if 1 < math.prod(block) <= MAX_THREADS_PER_BLOCK else ()
 
 
 def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple[int, ...] | None:
@@ -172,12 +171,12 @@ def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple
         dims = declaration.dims
         if dims is None or declaration.is_extern or len(dims) != dimensions:
             continue
-        if dimensions == 1 and 1 < dims[0] <= _MOST_THREADS:
+        if dimensions == 1 and 1 < dims[0] <= MAX_THREADS_PER_BLOCK:
             whole = dims[0] // 32 * 32
             return (whole or dims[0],)
         if dimensions == 2:
             width = dims[0] if dims[1] == dims[0] + 1 else dims[1]
-            if 1 < width * dims[0] <= _MOST_THREADS:
+            if 1 < width * dims[0] <= MAX_THREADS_PER_BLOCK:
                 return (width, dims[0])
     return None
 
@@ -188,14 +187,18 @@ def _threads_said(text: str, value: Callable[[str], int | None]) -> tuple[int] |
     named = (name for name in re.findall(r"[A-Za-z_]\w*", text) if _THREADS.fullmatch(name))
     for name in dict.fromkeys(named):
         threads = value(own.get(name, name))
-        if threads and 1 < threads <= _MOST_THREADS:
+        if threads and 1 < threads <= MAX_THREADS_PER_BLOCK:
             return (threads,)
     return None
 
 
 def _named_block(text: str, dimensions: int) -> tuple[int, ...] | None:
     named = re.search(r"\b\w*(?:TILE|BLOCK|THREADS)\w*\s*=?\s*(\d+)", text)
-    if named is None or dimensions > 2 or not 1 < int(named[1]) ** dimensions <= _MOST_THREADS:
+    if (
+        named is None
+        or dimensions > 2
+        or not 1 < int(named[1]) ** dimensions <= MAX_THREADS_PER_BLOCK
+    ):
         return None
     return (int(named[1]),) * dimensions
 

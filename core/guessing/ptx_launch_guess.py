@@ -21,6 +21,7 @@ from core.emulator.machine import Limits, Machine
 from core.errors import ArgumentError, BudgetExceeded
 from core.launch import (
     MAX_SHARED_BYTES,
+    WARP,
     Argument,
     ArrayArgument,
     Dim3,
@@ -61,7 +62,6 @@ Compilers vectorise for sizes that 16 divides; no power of two, so that masks ha
 _FLOAT = "0.5"
 _LENGTHS = {1: (1000,), 2: (64, 64), 3: (8, 16, 32), 4: (4, 8, 8, 16)}
 """Shapes of Numba's arrays, by axes; one of one axis beside others is as long as their sides."""
-_WARP = 32
 _BLOCKS = {0: (32, 1, 1), 1: (128, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 
 
@@ -170,10 +170,10 @@ class _Guess:
             tried = Dim3(*cluster)
         room = int(shared) if shared else MAX_SHARED_BYTES
         reach = self._try(tried, block, room, sizes, {})
-        if reach.is_lost and not is_known and block.count > _WARP:  # its shared arrays are smaller
-            smaller = self._try(tried, Dim3(_WARP), room, sizes, {})
+        if reach.is_lost and not is_known and block.count > WARP:  # its shared arrays are smaller
+            smaller = self._try(tried, Dim3(WARP), room, sizes, {})
             if not smaller.is_lost:
-                block, reach = Dim3(_WARP), smaller
+                block, reach = Dim3(WARP), smaller
         if grid is None:
             grid, is_bounded = self._grid(tried, reach)
             grid = grid.in_clusters(cluster)

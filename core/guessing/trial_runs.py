@@ -41,7 +41,7 @@ from core.errors import (
 from core.guessing.argument_guesses import has_one_more, is_pitch
 from core.guessing.launch_guess import Guess, completed, with_host_grid
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import MAX_SHARED_BYTES, Dim3, Workload
+from core.launch import MAX_SHARED_BYTES, WARP, Dim3, Workload
 from core.own_files.launch_texts import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.ptx.ast import Function
 from core.ptx.parser import kept
@@ -241,7 +241,6 @@ _LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
 _LONG = 64  # a size that may make a trial long
 _PARTS = (4, 8, 16)  # of sizes with which a trial does not end
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
-_WARP = 32
 _BUFFER = re.compile(
     r"(?P<front>(?P<pointers>pointers\()?\w+:\w+)\[(?P<shape>[\d,]+)\](?P<behind>(?:\+\d+|\))?)"
 )
@@ -305,7 +304,7 @@ def _block_that_is_let(function: Function, block: Dim3) -> str:
     most = math.prod(function.most_threads)
     if not function.most_threads or block.count <= most:
         return ""
-    return f"{most}" if block.y == block.z == 1 or most % _WARP else f"{_WARP},{most // _WARP}"
+    return f"{most}" if block.y == block.z == 1 or most % WARP else f"{WARP},{most // WARP}"
 
 
 @dataclass

@@ -17,7 +17,7 @@ from core.host_program.interpreter import LEAST, SIZES
 from core.host_program.run_to_launch import HostProgram, HostValues, first_launch
 from core.host_program.tensor_map_calls import as_argument, may_be_map
 from core.host_program.variables_and_memory import own_name
-from core.launch import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK, Dim3
+from core.launch import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK, WARP, Dim3
 from core.source.c_numbers import Number
 from core.source.index_expressions import divisors
 from core.source.kernels_and_launches import HostLaunch, KernelText, kernel_called, split_instance
@@ -33,7 +33,6 @@ _TILES_AT_LEAST = 2  # in one alone no turn of a loop over tiles meets the next
 _MOST_HALVINGS = 24
 _POWERS = (1, 2, 3)  # of a size that an array grows with
 _MOST_SCALINGS = 3
-_WARP = 32
 _REPEATS = re.compile(
     r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
     r"|samples_?per_?thread)",
@@ -400,7 +399,7 @@ class _Small:
                 )
                 if self._size(0, here) != self._size(0, more):
                     values = here
-                    less = self._before({**others, name: now * times - _WARP})
+                    less = self._before({**others, name: now * times - WARP})
                     if self._is_checked(here, more) and self._size(0, less) == self._size(0, here):
                         values = less
                     break

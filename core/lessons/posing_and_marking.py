@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from core.emulator.geometry import WARP
 from core.errors import TilescopeError
-from core.launch import Workload
+from core.launch import WARP, Workload
 from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import (
     Choice,

@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import LIMITS, Occupancy, Resources, occupancy
-from core.emulator.geometry import WARP
 from core.errors import ParameterError, TilescopeError
 from core.explain.phase_table import phase_table
 from core.gpu.result_check import Check, check
 from core.gpu.result_files import load_recorded
 from core.ladder import Ladder
-from core.launch import Launch, Workload
+from core.launch import WARP, Launch, Workload
 from core.lessons.launch_cache import NOT_WHOLE, Recorder
 from core.lessons.lesson_expressions import CheckCall, Element, LessonError, Value
 from core.lessons.step_links import Link, parse_link

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from core.devices.device_table import Device, capability_of
 from core.errors import TilescopeError
-from core.models.launch_needs import SECTOR, Counts
+from core.models.launch_needs import Counts
 from core.models.machine_code_bounds import MachineNeeds, machine_needs
+from core.rules.global_memory import SECTOR
 from core.wording import nbytes, number, prefixed, share
 
 # The rules behind the ceilings: one function each, from counts and a device's figures.

@@ -17,12 +17,11 @@ from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launch import Workload
 from core.recording.count_launch import Counted, count
+from core.rules.global_memory import SECTOR
 from core.rules.hardware_work import SUMS, Asked, Work, WorkProbe
 
 if TYPE_CHECKING:
     from core.ladder.rung import Rung
-
-SECTOR = 32
 
 # A block of a large launch may run long; its job can be cancelled (`core.cancelling`).
 _LIMITS = Limits(instructions=1 << 31, seconds=None)

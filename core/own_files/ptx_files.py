@@ -21,7 +21,15 @@ from core.compiler.kernel_parameters import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP
 from core.control_characters import visible
 from core.errors import ArgumentError, TilescopeError
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import Argument, ArrayArgument, InlineArgument, Member, ScalarArgument, Workload
+from core.launch import (
+    WARP,
+    Argument,
+    ArrayArgument,
+    InlineArgument,
+    Member,
+    ScalarArgument,
+    Workload,
+)
 from core.own_files.argument_texts import make_argument
 from core.own_files.launch_texts import FileLaunch, LaunchForm
 from core.own_files.numba_arrays import NumbaType, numba_arguments, numba_types
@@ -38,7 +46,6 @@ _SOURCES = (".py", ".cu", ".cuh", ".cl", ".c", ".cc", ".cpp", ".h", ".hpp", ".rs
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.MULTILINE)
 _LOC = re.compile(r"^[ \t]*\.loc\b[^\n]*", re.MULTILINE)
 _ASSEMBLY = re.compile(r"// begin inline asm\n.*?// end inline asm", re.DOTALL)
-_WARP = 32
 
 
 @dataclass(frozen=True)
@@ -271,7 +278,7 @@ def _metadata(ptx: Path, entry: str) -> tuple[int, int | None]:
         found = json.loads(read_source(ptx.with_suffix(".json"), _MOST_METADATA))
         if found["name"] != entry:
             return 0, None
-        return _WARP * int(found["num_warps"]), int(found["shared"])
+        return WARP * int(found["num_warps"]), int(found["shared"])
     except (TilescopeError, ValueError, KeyError, TypeError, RecursionError):
         return 0, None  # another program's
 

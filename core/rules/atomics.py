@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Indices, Ints, Mask
+from core.launch import WARP
 from core.rules import shared_memory
 from core.rules.global_memory import LINE, SECTOR, Rows, distinct
 
@@ -147,7 +148,6 @@ _TAG_BANKS = 4
 _FLIPS = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1)
 _FIRST_BIT = 7
 _HALF_LINE = 64  # compare-and-swap brings two values a lane, so that a pass takes half a line
-_LANES = 32
 
 
 def tag_bank(address: Rows) -> Rows:
@@ -182,7 +182,7 @@ def passes(address: Rows, active: Mask, width: int, *, exchange_if_equal: bool =
         here = left[rows]
         leader = _first(bank[rows], here, _TAG_BANKS)
         picked = np.take_along_axis(unit[rows], leader, axis=1) == unit[rows]
-        first = _first(column[rows], here, _TAG_BANKS * LINE) == np.arange(_LANES)
+        first = _first(column[rows], here, _TAG_BANKS * LINE) == np.arange(WARP)
         served = here & picked & first
         total[0, rows] += 1
         total[1, rows] += distinct(address[rows] // LINE, served)
@@ -209,8 +209,8 @@ def sectors(address: Rows, active: Mask, width: int, *, exchange_if_equal: bool 
 def _first(key: Rows, active: Mask, limit: int) -> Ints:
     """For each lane the first active lane of its row with the same key (in [0, limit))."""
     rows = np.broadcast_to(np.arange(len(key))[:, None], key.shape)
-    lanes = np.broadcast_to(np.arange(_LANES), key.shape)
-    table = np.full((len(key), limit), _LANES - 1, np.int64)
+    lanes = np.broadcast_to(np.arange(WARP), key.shape)
+    table = np.full((len(key), limit), WARP - 1, np.int64)
     # Of several values assigned to one place the last one stays: that of the lowest lane.
     backwards = active[:, ::-1]
     table[rows[:, ::-1][backwards], key[:, ::-1][backwards]] = lanes[:, ::-1][backwards]

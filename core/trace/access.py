@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.geometry import WARP
+from core.launch import WARP
 from core.rules import atomics, global_memory, shared_memory
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
-from core.emulator.geometry import WARP
-from core.launch import Dim3
+from core.launch import WARP, Dim3
 from core.ptx.ast import Instruction
 from core.ptx.debug.mangled_names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of

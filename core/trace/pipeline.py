@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
-from core.emulator.geometry import WARP
+from core.launch import WARP
+from core.rules.shared_memory import WORD
 from core.trace.access import SharedArray, label, owner_of
 from core.trace.copies_under_way import closes_group, groups_left
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["fill", "land", "read", "block", "pass", "arrive", "meet", "await"]
 
-WORD = 4  # bytes
 MOST_ACCESSES = 300_000  # to shared memory, that are looked at
 MOST_STAGES = 16
 MOST_ACTORS = 6

@@ -223,14 +223,8 @@ def _report_job(
     `pdf_of` makes a PDF of HTML and a title. Raises TilescopeError for another ending, and where
     it cannot be written.
     """
-    from core.atomic_files import replace_file
-    from core.report import as_html, as_markdown, report_of
+    from core.report import report_of, write_report
 
-    suffix = path.suffix.lower()
-    if suffix not in (".html", ".md", ".pdf"):
+    if path.suffix.lower() not in (".html", ".md", ".pdf"):
         raise TilescopeError(f"{path.name} is no report: end its name with .html, .md or .pdf.")
-    made = report_of(trace, counted)
-    if suffix == ".md":
-        return replace_file(path, as_markdown(made))
-    html = as_html(made)
-    return replace_file(path, pdf_of(html, made.title) if suffix == ".pdf" else html)
+    return write_report(report_of(trace, counted), path, pdf_of)

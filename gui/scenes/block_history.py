@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.devices.device_table import WARP
 from core.emulator.events import Ints
+from core.launch import WARP
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from core.wording import listing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from core.wording import listing
 from gui.scenes.names_and_numbers import plural, value_text, verb_of
 from gui.scenes.weak_memo import last_for_each, once_for_each

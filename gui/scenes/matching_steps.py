@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
-from core.devices.device_table import WARP
+from core.launch import WARP
 from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.devices.device_table import WARP
 from core.emulator.events import Ints
+from core.launch import WARP
 from core.trace import EventKind
 from core.wording import listing
 from gui.scenes.block_history import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from core.trace import EventKind
 from gui.scenes.block_history import history_of
 from gui.scenes.findings_list import finding_rows

@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Union
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from core.rules.global_memory import SECTOR
 from core.rules.shared_memory import BANKS
 

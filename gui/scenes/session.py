@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 from psygnal import Signal
 
-from core.devices.device_table import WARP
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
+from core.launch import WARP
 from core.rules.shared_memory import BANKS
 from gui.scenes import question_in_views
 from gui.scenes.breakpoints import (

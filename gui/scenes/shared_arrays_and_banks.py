@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.devices.device_table import WARP
 from core.emulator.events import Ints
+from core.launch import WARP
 from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
 from core.trace.copies_under_way import CopiesUnderWay

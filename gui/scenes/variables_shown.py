@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from core.trace.variables import Value, Variable
 from core.wording import listing
 from gui.scenes.names_and_numbers import name_of_thread, variable_text

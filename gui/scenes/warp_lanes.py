@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from core.rules import global_memory
 from core.rules.global_memory import LINE, SECTOR
 from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of

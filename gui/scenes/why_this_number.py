@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.explain.bank_map import bank_map, explain_bank_map
 from core.explain.explanations import (
@@ -22,6 +21,7 @@ from core.explain.explanations import (
     explain_total,
     lanes_name,
 )
+from core.launch import WARP
 from core.rules.counters import METRICS, WAYS, Count
 from core.rules.global_memory import SECTOR
 from gui.scenes.block_history import History, history_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from gui.looks.theme import Theme
 from gui.scenes.constant_and_local_memory import AS_WRITTEN, OwnScene
 from gui.scenes.names_and_numbers import numbers_name

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSiz
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.question_in_views import (
     ANSWER_FIRST,

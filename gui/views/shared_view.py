@@ -20,9 +20,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolButton, QWidget
 
-from core.devices.device_table import WARP
 from core.emulator.events import Ints
 from core.explain.bank_map import CHUNK, LINE, BankMap, Piece, bank_map, verdict
+from core.launch import WARP
 from core.rules.shared_memory import BANKS, WORD
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.block_history import history_of

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session

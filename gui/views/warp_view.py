@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from core.devices.device_table import WARP
+from core.launch import WARP
 from core.rules.global_memory import SECTOR
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.constant_and_local_memory import OwnScene, own_scene
