@@ -348,7 +348,7 @@ class Workbench(QObject):
         self.main.show_page("step")
         if loaded.form is not None:
             self._make_form(loaded.form, loaded.form.launch)
-        self.recorder.show(loaded.recorded)
+        self.recorder.show(loaded.recorded, loaded.inputs)
 
     def _make_form(self, opened: Opened, launch: FileLaunch) -> None:
         self._form = opened

@@ -17,6 +17,7 @@ from gui.scenes.session_values import Conditions, Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
+    from core.ladder.input_arrays import Inputs
 
 CONDITIONS = tuple(field.name for field in fields(Conditions))
 _STOPPED = (
@@ -96,8 +97,14 @@ class Recorder(QObject):
         else:
             self.session.update(configuration=wanted, **asdict(given))
 
-    def show(self, recorded: Recorded) -> None:
-        """Show a record from a file as if it had been recorded now; only what it holds counts."""
+    def show(self, recorded: Recorded, inputs: Inputs | None = None) -> None:
+        """Show a record from a file as if it had been recorded now; only what it holds counts.
+
+        `inputs` is what its arrays hold, None for the arrays of a user's kernel.
+        """
+        if inputs is not None:
+            self._given = replace(self.conditions, inputs=inputs)
+            self.session.inputs = inputs
         self._configure_as(recorded.origin.configuration)
         self.worker.cancel()
         self.counter.cancel()

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from html import escape
 
 import numpy as np
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QPointF, QRectF, QSizeF
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QEventLoop,
+    QIODevice,
+    QMarginsF,
+    QPointF,
+    QRectF,
+    QSizeF,
+)
 from PySide6.QtGui import QFont, QImage, QPageLayout, QPageSize, QPainter, QPdfWriter, QTextDocument
 from PySide6.QtWidgets import QApplication
 
@@ -60,6 +69,7 @@ class Sheet:
 
     def __init__(self, title: str, style: str = STYLE) -> None:
         load_fonts()
+        QEventLoop()  # gives a worker's thread the timers that QTextDocument starts
         self._style = style
         self._buffer = QBuffer()
         self._buffer.open(QIODevice.OpenModeFlag.WriteOnly)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from core.errors import Cancelled, TilescopeError
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import Cancelled, ParameterError, TilescopeError
 
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
-    from core.ladder import Ladder
+    from core.ladder import Ladder, Rung
+    from core.ladder.input_arrays import Inputs
     from core.launch import Workload
     from core.own_files.launch_texts import FileLaunch
     from gui.background import Progress
@@ -38,10 +42,14 @@ class Opened:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A saved trace, and what the form of a launch shows of it; None for a rung's."""
+    """A saved trace, and what the form of a launch shows of it; None for a rung's.
+
+    `inputs` is what a rung's arrays hold, None for a launch of one's own.
+    """
 
     recorded: Recorded
     form: Opened | None
+    inputs: Inputs | None = None
 
 
 def open_job(
@@ -112,17 +120,39 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
     trace = load_trace(Path(path))
     if not trace.recorded_blocks:
         raise TilescopeError(f"{path} has counts, but no block to step through.")
-    workload, form = trace.workload, None
+    workload, form, inputs = trace.workload, None, None
     source = workload.source
     if workload.rung in ladder.names:
         original = ladder[workload.rung].source
         edited = source if source != original else None
         shown = Configuration(workload.rung, workload.parameters, edited)
+        inputs = _inputs_of(ladder[workload.rung], workload)
     else:
         original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
     prepare(trace, trace.recorded_blocks[0])
-    return Loaded(Recorded(trace, Origin(shown, original)), form)
+    return Loaded(Recorded(trace, Origin(shown, original)), form, inputs)
+
+
+def _inputs_of(rung: Rung, workload: Workload) -> Inputs:
+    """What a saved launch's arrays hold, of what the form offers: "random" if it is none of that.
+
+    A trace does not say it, and a record that is made anew has to begin with the same arrays.
+    """
+    from core.ladder.input_arrays import INPUTS
+
+    def read(launched: Workload) -> list[NDArray[Any]]:
+        return [array.data for array in launched.launch.arrays if array.role != "output"]
+
+    saved = read(workload)
+    try:
+        for inputs in INPUTS:
+            made = read(rung.workload_of(inputs, **workload.parameters))
+            if len(made) == len(saved) and all(map(np.array_equal, made, saved)):
+                return inputs
+    except ParameterError:  # of a rung that has changed since
+        pass
+    return "random"
 
 
 def _form_of(workload: Workload) -> Opened:

@@ -10,7 +10,7 @@ from core.own_files.launch_texts import FileLaunch, file_workload
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.recording.trace_files import save_trace
-from gui.scenes.session_values import UNTITLED
+from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 
 MS = 40_000
 MINE = """
@@ -98,6 +98,22 @@ def test_ptx_is_shown_too(window, qtbot, tmp_path):
     opened(window, qtbot, tmp_path / "ptx.npz")
     assert window.session.trace.counters.totals == trace.counters.totals
     assert window.session.configuration.own.grid == "8,1,1"
+
+
+def test_the_form_says_what_its_arrays_hold(window, qtbot, ladder, tmp_path):
+    """A link or an export of it records anew, and has to begin with the same arrays."""
+    rung = ladder["tiled"]
+    for inputs, before in (("random", "places"), ("places", "random"), ("small", "places")):
+        save_trace(record(rung.workload_of(inputs, n=6, tile=2)), tmp_path / "t.npz")
+        with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+            window.recorder.ask(
+                Configuration("tiled", {"n": 8, "tile": 4}), given=Conditions(inputs=before)
+            )
+        opened(window, qtbot, tmp_path / "t.npz")
+        assert window.session.inputs == inputs
+        assert window.form.inputs.choice.currentData() == inputs
+        assert not window.recorder.worker.busy, "what was saved is shown, and not recorded anew"
+        assert window.session.parameters == {"n": 6, "tile": 2}
 
 
 def test_it_is_known_by_what_it_holds_and_not_by_its_name(window, qtbot, ladder, tmp_path):

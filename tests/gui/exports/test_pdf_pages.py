@@ -1,6 +1,7 @@
 """Pages of A4, and a report on them."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pypdf import PdfReader
@@ -39,3 +40,15 @@ def test_a_picture_is_made_smaller_before_much_of_a_page_is_left(qapp):
     assert ["Look." in text for text in sheet_of(34, 1600)] == [True, False], "smaller"
     assert ["Look." in text for text in sheet_of(46, 1500)] == [False, True]
     assert [text.count("line") for text in sheet_of(80, 100)][:2] > [40, 20]
+
+
+def test_pages_are_made_in_a_thread_without_a_warning(qapp, qtlog):
+    def page():
+        sheet = Sheet("Sheet")
+        sheet.add(Piece("<p>A long line.</p>" * 400))
+        return sheet.data()
+
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(page).result()
+    assert len(PdfReader(io.BytesIO(made)).pages) > 3
+    assert [record.message for record in qtlog.records] == []
