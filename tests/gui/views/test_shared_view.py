@@ -13,9 +13,9 @@ from core.recording.record_launch import record
 from core.trace.access import SharedArray
 from core.trace.step_names import step_named
 from gui.looks.theme import apply_theme, current_theme, load_theme
-from gui.scenes.question_in_views import Lit
 from gui.scenes.session import Session
 from gui.scenes.shared_arrays_and_banks import SharedGrid, SharedScene
+from gui.scenes.veils_and_picks import Lit
 from gui.scenes.why_this_number import Step, explain
 from gui.views.drawing_tools import AWAY, Cells, Pixmaps
 from gui.views.shared_view import (
