@@ -40,6 +40,7 @@ from core.source.cuda_in_python import ENDINGS
 from core.trace import Trace
 from core.trace.access import Access
 from core.trace.finding import Finding
+from core.wording import in_number
 
 __all__ = ["ACCESS", "Record", "TilescopeError", "load", "rungs", "trace"]
 
@@ -337,9 +338,9 @@ class Record:
 
     def __repr__(self) -> str:
         launch, faults = self.launch, len(self.findings)
-        said = f"{faults} fault{'' if faults == 1 else 's'}"
         return (
-            f"<tilescope.Record of {self.kernel}: grid {launch.grid}, block {launch.block}, {said}>"
+            f"<tilescope.Record of {self.kernel}: grid {launch.grid}, block {launch.block}, "
+            f"{faults} {in_number('fault', faults)}>"
         )
 
     def _repr_html_(self) -> str:

@@ -31,7 +31,7 @@ from core.rules.global_memory import SECTOR
 from core.trace import Trace
 from core.trace.access import Access, WarpAccess
 from core.trace.finding import KINDS, Finding
-from core.wording import assignments, counted, ranges
+from core.wording import assignments, counted, in_number, ranges
 
 MOST_PICTURES = 6
 
@@ -149,7 +149,7 @@ def _verdict(trace: Trace, counters: Counters, opened: Collection[Finding]) -> s
         ]
         times = {kind: kinds.count(kind) for kind in kinds}
         told = ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in times.items())
-        found = f"{certain} fault{'s' * (certain != 1)} found" if certain else "No certain fault"
+        found = f"{certain} {in_number('fault', certain)} found" if certain else "No certain fault"
         return f"{found}: {told}."
     wasted = []
     for space, unit in UNITS.items():

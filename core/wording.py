@@ -6,9 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 
-def counted(count: int, noun: str) -> str:
+def in_number(noun: str, count: int, many: str | None = None) -> str:
+    """The noun as it stands after a count: `sector` after 1, otherwise `sectors`, or `many`."""
+    return noun if count == 1 else many or f"{noun}s"
+
+
+def counted(count: int, noun: str, many: str | None = None) -> str:
     """`1 sector`, `4 sectors`, `1,024 sectors`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {in_number(noun, count, many)}"
 
 
 def listing(names: Sequence[str], word: Literal["and", "or"] = "and") -> str:
@@ -21,15 +26,20 @@ def assignments(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def ranges(numbers: Iterable[int], to: str = "–") -> str:
-    """Ascending numbers: `0–3, 8, 12–15`."""
-    runs: list[list[int]] = []
+def runs_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """The first and the last of each run in ascending numbers."""
+    runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
+            runs[-1] = runs[-1][0], number
         else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}{to}{b}" for a, b in runs)
+            runs.append((number, number))
+    return runs
+
+
+def ranges(numbers: Iterable[int], to: str = "–") -> str:
+    """Ascending numbers: `0–3, 8, 12–15`."""
+    return ", ".join(str(a) if a == b else f"{a}{to}{b}" for a, b in runs_of(numbers))
 
 
 def number(value: float) -> str:
@@ -58,6 +68,12 @@ def nbytes(value: float) -> str:
         if value >= size:
             return f"{value / size:.4g} {unit}"
     return f"{value:.0f} B"
+
+
+def clock(seconds: float) -> str:
+    """65.2 as `1 min 5 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def share(part: float) -> str:

@@ -114,7 +114,7 @@ def entries() -> dict[str, dict[str, list[Any]]]:
 def asked_of(workload: Workload) -> shipped_ptx.Asked:
     """What `compile_ptx` asks of NVRTC for a workload as written."""
     from core.compiler.builds import architecture_for
-    from core.compiler.compile_request import define_items
+    from core.compiler.requests_and_answers import define_items
 
     options = (f"--gpu-architecture={architecture_for(workload.source)}", "-G")
     return define_items(workload.defines), options, workload.kernel, workload.source_name

@@ -29,7 +29,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from core.compiler.compile_request import Request, compile_request
+from core.compiler.compile_request import compile_request
+from core.compiler.requests_and_answers import Request
 from core.launch import ArrayArgument, packed
 from core.tensor_maps import encoded
 from tests.hopper_forms import ARCHITECTURE, Form, forms

@@ -18,7 +18,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from core.assembler.rewriting import Rewriting
-from core.ptx.ast import Address, Function, Group, Instruction, Module, Operand, Symbol
+from core.ptx.ast import Function, Group, Instruction, Module, Operand, Symbol, symbol_of
 from core.ptx.debug.mangled_names import source_name
 
 _REGISTERS = 12
@@ -56,7 +56,7 @@ def _passed(
                 if variable.name in on_stack
             }
         elif "param" in one.modifiers and one.opcode in ("ld", "st"):
-            name = _name(one.operands[one.opcode == "ld"])
+            name = symbol_of(one.operands[one.opcode == "ld"])
             if name in own or (one.opcode == "ld" and name in results):
                 found.append(one)
             elif one.opcode == "st":
@@ -97,12 +97,7 @@ def _call(
 
 def _names(lists: Sequence[Operand]) -> tuple[str, ...]:
     """The names in the list of a call, if it has one."""
-    return tuple(_name(e) for o in lists if isinstance(o, Group) for e in o.elements)
-
-
-def _name(operand: Operand) -> str:
-    base = operand.base if isinstance(operand, Address) else operand
-    return base.name if isinstance(base, Symbol) else ""
+    return tuple(symbol_of(e) for o in lists if isinstance(o, Group) for e in o.elements)
 
 
 def saving(module: Module, saves: Sequence[tuple[str, int]]) -> Module:

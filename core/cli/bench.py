@@ -43,7 +43,7 @@ from core.gpu.sweep_plan import Plan, parse_values
 from core.gpu.worker_messages import Sample, Sensed, Stage
 from core.gpu.worker_process import GpuWorker
 from core.launch import Dim3
-from core.wording import assignments, listing
+from core.wording import assignments, clock, listing
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -400,7 +400,7 @@ class _Follow:
 
     def _progress(self) -> str:
         progress = self._sweep.progress
-        left = "" if progress.left_s is None else f", {_clock(progress.left_s)} left"
+        left = "" if progress.left_s is None else f", {clock(progress.left_s)} left"
         return f"{progress.done} of {progress.total}{left}"
 
     def _line(self, text: str, *, always: bool = False) -> None:
@@ -417,11 +417,6 @@ def _said(outcome: Outcome) -> str:
     if result.gflops is None:
         return f"{result.median_ms:.4g} ms" if result.median_ms else result.ended
     return f"{result.gflops:,.1f} GFLOPS"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 # -- results as tables for people ------------------------------------------------------------------

@@ -32,6 +32,7 @@ from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
 from core.own_files.sources_and_headers import read_plain
 from core.rules.counters import COUNTERS
+from core.wording import in_number
 
 if TYPE_CHECKING:
     from core.trace import Trace
@@ -396,8 +397,8 @@ def _missed(expected: Sequence[Expected], path: Path | None, found: _Checked) ->
 
 def _show_sum(found: _Checked) -> None:
     count = len(found.counted)
-    parts = [f"{count} launch{'es' * (count != 1)} checked"]
-    parts.append(f"{len(found.results)} finding{'s' * (len(found.results) != 1)}")
+    parts = [f"{count} {in_number('launch', count, 'launches')} checked"]
+    parts.append(f"{len(found.results)} {in_number('finding', len(found.results))}")
     if found.refused:
         parts.append(f"{len(found.refused)} refused")
     standard_console().print(", ".join(parts) + ".", highlight=False)

@@ -40,7 +40,7 @@ from core.cli.options import (
 )
 from core.errors import ArgumentError, TilescopeError
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
-from core.wording import assignments
+from core.wording import assignments, in_number
 
 if TYPE_CHECKING:
     from core.assembler.machine_accesses import Assembly
@@ -585,7 +585,7 @@ def _show_counted(counted: Counted) -> None:
     blocks = counted.workload.launch.grid.count
     ran = len(counted.kinds)
     note = counted.note or (
-        f"Exact for all {blocks:,} blocks: they are of {ran} kind{'s' * (ran != 1)}, "
+        f"Exact for all {blocks:,} blocks: they are of {ran} {in_number('kind', ran)}, "
         f"and one of each was run."
     )
     console.print(note, soft_wrap=True)

@@ -17,15 +17,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.cancelling import check
-from core.compiler.compile_request import (
-    ARCHITECTURE,
-    Compiled,
-    Request,
-    compile_request,
-    define_items,
-    shipped_answer,
-)
+from core.compiler.compile_request import compile_request, shipped_answer
 from core.compiler.cubin import cubin_entries, kernel_resources
+from core.compiler.requests_and_answers import ARCHITECTURE, Compiled, Request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError, TooMuchWork
 from core.ptx.debug.mangled_names import source_name
 from core.source.kernels_and_launches import split_instance

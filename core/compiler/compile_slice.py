@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from core.compiler import clang
-from core.compiler.compile_request import ARCHITECTURE, Compiled, Request
 from core.compiler.cubin import machine_facts
 from core.compiler.nvrtc import CURAND, Translation, architectures, include_folders, version
+from core.compiler.requests_and_answers import ARCHITECTURE, Compiled, Request
 from core.compiler.which_compiler import CompilerName
 from core.errors import CompileError, Diagnostic, Severity, TilescopeError
 from core.source.constants import with_defines

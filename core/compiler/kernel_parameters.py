@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from core.compiler.builds import compile_ptx, find_entry
-from core.compiler.compile_request import Items
+from core.compiler.requests_and_answers import Items
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.dwarf_types import DwarfType, Member
 from core.ptx.debug.variables import DebugInfo, read_dwarf

@@ -13,6 +13,7 @@ from typing import Literal
 from core.devices.device_table import Capability
 from core.errors import ParameterError
 from core.launch import MAX_STATIC_SHARED, WARP
+from core.wording import counted
 
 LIMITS: Mapping[str, str] = {
     "warps": "threads of an SM",
@@ -231,7 +232,7 @@ def _sentence(
     held = blocks * resources.block_threads
     share = blocks * warps_of(resources.block_threads) / capability.warps
     told = (
-        f"An SM holds {blocks} block{'s' * (blocks != 1)}, {held:,} threads, "
+        f"An SM holds {counted(blocks, 'block')}, {held:,} threads, "
         f"{share:.1%} of its warps: {why}."
     )
     if resources.shared_bytes > MAX_STATIC_SHARED:

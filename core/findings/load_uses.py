@@ -22,6 +22,7 @@ from core.ptx.ast import (
     elements,
     immediate,
     registers,
+    symbol_of,
 )
 from core.ptx.dataflow import reads, results
 from core.ptx.loops import back_edges, leaves_loop
@@ -102,7 +103,7 @@ def _shuffled_parameters(module: Module) -> _Parameters:
             if instruction.opcode == "shfl":
                 todo.add(function.name)
             elif instruction.opcode == "call":
-                for callee in filter(None, map(_symbol, instruction.operands)):
+                for callee in filter(None, map(symbol_of, instruction.operands)):
                     callers.setdefault(callee, set()).add(function.name)
     found: _Parameters = frozenset()
     while todo:
@@ -119,7 +120,7 @@ def _handed_on(module: Module, function: Function, shuffled: _Parameters) -> _Pa
     moved = _copying_loads(module, function, shuffled, of_parameters=True)
     stored = {pc for several in moved.stores.values() for pc, _ in several}
     loads = {
-        load.pc: _symbol(load.operands[1])
+        load.pc: symbol_of(load.operands[1])
         for load in _instructions(module, function)
         if load.opcode == "ld" and "param" in load.modifiers
     }
@@ -168,12 +169,12 @@ _SAME_BITS = frozenset(
 
 def _given_back(instructions: list[Instruction]) -> Iterator[tuple[str, Instruction]]:
     """Arguments that come back as the bits that they are, each with the load of the result."""
-    loads = {_symbol(i.operands[1]): i for i in instructions if i.opcode == "ld"}
+    loads = {symbol_of(i.operands[1]): i for i in instructions if i.opcode == "ld"}
     for call in instructions:
-        if call.opcode == "call" and _SAME_BITS.intersection(map(_symbol, call.operands)):
+        if call.opcode == "call" and _SAME_BITS.intersection(map(symbol_of, call.operands)):
             groups = [o.elements for o in call.operands if isinstance(o, Group)]
             if len(groups) == 2 and all(groups):
-                result, argument = (_symbol(group[0]) for group in groups)
+                result, argument = (symbol_of(group[0]) for group in groups)
                 if argument and result in loads:
                     yield argument, loads[result]
 
@@ -181,7 +182,7 @@ def _given_back(instructions: list[Instruction]) -> Iterator[tuple[str, Instruct
 def _argument(instruction: Instruction) -> str:
     """The argument of a call that an instruction sets; "" for none."""
     sets = instruction.opcode == "st" and "param" in instruction.modifiers
-    return _symbol(instruction.operands[0]) if sets else ""
+    return symbol_of(instruction.operands[0]) if sets else ""
 
 
 def _instructions(module: Module, function: Function) -> list[Instruction]:
@@ -316,7 +317,7 @@ class _Flow:
         self._moves = [(_held_in(to), _held_in(value)) for to, value in moves]
         given_back = dict(_given_back(instructions))
         for store in self._given:
-            if (load := given_back.get(_symbol(store.operands[0]))) is not None:
+            if (load := given_back.get(symbol_of(store.operands[0]))) is not None:
                 self._moves.append((_register(load.operands[0]), _register(store.operands[1])))
         self.compared = {
             _register(i.operands[2])
@@ -329,7 +330,7 @@ class _Flow:
         """Follows the values back, given what is known of the functions that are called."""
         names = {name for call in self._calls for name in _arguments(call, known)}
         for store in self._given:
-            if _symbol(store.operands[0]) in names:
+            if symbol_of(store.operands[0]) in names:
                 self.compared.add(_register(store.operands[1]))
         size = -1
         while len(self.compared) > size:
@@ -339,7 +340,7 @@ class _Flow:
                     self.compared.add(value)
         loads = [i for i in self._loads if _register(i.operands[0]) in self.compared - {""}]
         self.loads = [i.pc for i in loads if "param" not in i.modifiers]
-        taken = {_symbol(i.operands[1]) for i in loads if "param" in i.modifiers}
+        taken = {symbol_of(i.operands[1]) for i in loads if "param" in i.modifiers}
         own = enumerate(self.function.parameters)
         return frozenset((self.function.name, number) for number, p in own if p.name in taken)
 
@@ -408,7 +409,7 @@ def _arguments(call: Instruction, known: _Parameters) -> list[str]:
     callee = next((o.name for o in call.operands if isinstance(o, Symbol)), "")
     groups = [o for o in call.operands if isinstance(o, Group)]
     arguments = groups[-1].elements if groups else ()
-    return [_symbol(o) for number, o in enumerate(arguments) if (callee, number) in known]
+    return [symbol_of(o) for number, o in enumerate(arguments) if (callee, number) in known]
 
 
 def _held_in(operand: Operand) -> str:
@@ -425,8 +426,3 @@ def _slot(operand: Operand) -> str:
 
 def _register(operand: Operand) -> str:
     return operand.name if isinstance(operand, Register) else ""
-
-
-def _symbol(operand: Operand) -> str:
-    base = operand.base if isinstance(operand, Address) else operand
-    return base.name if isinstance(base, Symbol) else ""

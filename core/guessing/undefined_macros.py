@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.compiler.builds import compile_ptx
-from core.compiler.compile_request import Items
+from core.compiler.requests_and_answers import Items
 from core.errors import CompileError
 from core.guessing.kernel_layout import BLOCKS, LENGTHS
 from core.source.kernel_slice import Part, Program

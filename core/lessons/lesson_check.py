@@ -26,7 +26,7 @@ from core.lessons.posing_and_marking import (
     same,
     things_of,
 )
-from core.wording import assignments
+from core.wording import assignments, counted
 
 HINTS = 3  # that an exercise has
 
@@ -50,7 +50,7 @@ def told_once(troubles: Sequence[Trouble]) -> Iterator[str]:
     for one in troubles:
         variants.setdefault((one.step, one.sentence), []).append(one)
     for first, *others in variants.values():
-        more = f" (The same in {len(others)} other variant{'s' * (len(others) != 1)}.)"
+        more = f" (The same in {counted(len(others), 'other variant')}.)"
         yield f"{first}{more if others else ''}"
 
 

@@ -101,6 +101,12 @@ def elements(operand: Operand) -> tuple[Operand, ...]:
     return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
+def symbol_of(operand: Operand) -> str:
+    """The name of the symbol that an operand is, or that its address begins with; "" for none."""
+    base = operand.base if isinstance(operand, Address) else operand
+    return base.name if isinstance(base, Symbol) else ""
+
+
 def immediate(operand: Operand) -> int | None:
     """The operand's value where it is an integer constant."""
     if isinstance(operand, Immediate) and isinstance(operand.value, int):

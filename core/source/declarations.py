@@ -19,6 +19,7 @@ from core.cancelling import check
 from core.source.cuda_parser import ATTRIBUTE, CLASSES, DECLARATORS, GROUPS, parse
 from core.source.preprocessor import (
     BLANKED,
+    DEEPEST_MACROS,
     DIRECTIVE,
     WORD,
     Macro,
@@ -60,7 +61,6 @@ _LINE_START = re.compile(r"(?:^|\n)[ \t]*$")
 _LINE_ALONE = re.compile(r"[ \t]*\n\s*(?![\s;,.)\]+*/=<>?:&|{-])")
 _LONGEST_INDENT = 80
 _LONGEST_HEAD = 400  # characters of attributes and such before a declaration
-_DEEPEST_MACROS = 4
 _LONGEST_MEANING = 4000
 _CLASSES = {*CLASSES, "enum_specifier"}
 _KINDS: Mapping[str, Kind] = {
@@ -517,7 +517,7 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
     meanings = {name: _meaning(name, bodies, attributes) for name in bodies}
     wrappers = frozenset(m.name for m in functions if _wraps(m))
     makers = {m.name for m in functions if _MAKES_CODE.search(m.body)} | wrappers
-    for _ in range(_DEEPEST_MACROS):
+    for _ in range(DEEPEST_MACROS):
         makers |= {m.name for m in functions if m.words & makers}
     return Macros(
         tuple(
@@ -554,7 +554,7 @@ def _wraps(macro: Macro) -> bool:
 
 def _meaning(name: str, bodies: Mapping[str, str], attributes: frozenset[str]) -> str:
     text = bodies[name]
-    for _ in range(_DEEPEST_MACROS):
+    for _ in range(DEEPEST_MACROS):
         text = ATTRIBUTE.sub(" ", WORD.sub(lambda m: bodies.get(m[0], m[0]), text))
         text = _CALL.sub(lambda m: " " if m[1] in attributes else m[0], text)
         if len(text) > _LONGEST_MEANING:

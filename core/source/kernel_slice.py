@@ -18,12 +18,11 @@ from functools import cached_property, lru_cache
 from core.cancelling import check
 from core.source.declarations import Item, Syntax, macros_of, syntax
 from core.source.kernels_and_launches import kernels, unscoped
-from core.source.preprocessor import DIRECTIVE, WORD, Macro, Span, blank, expanded
+from core.source.preprocessor import DEEPEST_MACROS, DIRECTIVE, WORD, Macro, Span, blank, expanded
 
 _GOES_ALONG = re.compile(  # what a declaration that is hidden takes along
     r"[ \t]*#[ \t]*(?:include|pragma[ \t]+(?:no)?unroll)\b"
 )
-_DEEPEST_MACROS = 4
 _MEMBER = re.compile(r"(?:\.|->)\s*(?:template\s+)?([A-Za-z_]\w*)")
 _OF_ITSELF = re.compile(r"\busing\s+(\w+)\s*=\s*\1\b")  # `using Scan = Scan<T, 32>`
 _OF_INSTANCE = re.compile(r">\s*::\s*\w+")  # a class's own
@@ -81,7 +80,7 @@ class Program:
     def _expanded(self, part: Part) -> str:
         """The text of a macro's use with what it stands for."""
         text = self.text(part)
-        for _ in range(_DEEPEST_MACROS):
+        for _ in range(DEEPEST_MACROS):
             before = text
             for name in dict.fromkeys(WORD.findall(text)):
                 macro = self._macro(name, part)

@@ -278,7 +278,7 @@ _DEFINE_LINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?[ \t]*([^\n]*)$", re.MULTILINE
 )
 """A directive in a text without comments: the name, the parameters and the meaning of a macro."""
-_DEEPEST_MACROS = 4
+DEEPEST_MACROS = 4  # macros that stand in the meanings of others
 _LONGEST_TEXT = 2 << 20  # characters with macros expanded: they may double from one to the next
 
 
@@ -318,7 +318,7 @@ def with_macros(text: str, words: re.Pattern[str], *, used: bool = False) -> str
     Of several meanings that the text has for a name the first counts. `used` leaves those alone
     that stand nowhere else.
     """
-    for _ in range(_DEEPEST_MACROS):
+    for _ in range(DEEPEST_MACROS):
         macros = [m for m in _DEFINE_LINE.finditer(text) if words.search(m[3])]
         if used and macros:
             counts = Counter(re.findall(r"\w+", text))
@@ -428,7 +428,7 @@ def _with_kernels(text: str) -> str:
     macros = _macros(text)
     making = _making(macros, text)
     text = _DEFINE_LINE.sub(lambda macro: "" if macro[1] in making else macro[0], text)
-    for _ in range(_DEEPEST_MACROS if making else 0):
+    for _ in range(DEEPEST_MACROS if making else 0):
         before = text
         for macro in (macros[name] for name in making):
             text = expanded(text, macro[1], macro[2], macro[3])

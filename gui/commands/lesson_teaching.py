@@ -457,7 +457,7 @@ class Teaching(QObject):
 
     def _show_picks(self) -> None:
         """Light what was clicked so far; follow a slider once it rests."""
-        from gui.scenes.question_in_views import Lit
+        from gui.scenes.veils_and_picks import Lit
 
         field = self.panel.field if self.panel is not None else None
         if isinstance(field, SliderField) and field.moved:
@@ -618,7 +618,7 @@ class Teaching(QObject):
     def _reveal(self, wanted: Answer, answer: Answer) -> None:
         """Lift the veil but for what is kept; light what is right beside what was clicked."""
         from core.lessons.lesson import Click, Slider
-        from gui.scenes.question_in_views import Lit
+        from gui.scenes.veils_and_picks import Lit
 
         sitting = self.sitting
         assert sitting is not None

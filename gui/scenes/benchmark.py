@@ -27,6 +27,7 @@ from core.gpu.result_files import Journal, load_recorded, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import (
     SIZE,
+    SIZE_NAMES,
     CublasKernel,
     FileKernel,
     Kernel,
@@ -38,6 +39,7 @@ from core.gpu.sweep_plan import (
 )
 from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
+from core.wording import clock
 from gui.scenes.names_and_numbers import block_text, capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
 
 # Results: where they come from, and how they are called.
 
-SIZE_NAMES = ("m", "n", "k")  # as a launch is told
 HERE, RECORDED = "measured here", "recorded"
 FAMILIES: Mapping[str, str] = {
     "float32": "float32 products",
@@ -1020,9 +1021,3 @@ def counting_sentence(left: int) -> str:
 def rates_of(times_ms: Sequence[float], flops: int | None) -> list[float]:
     """GFLOPS of each launch, or its milliseconds where the work is not known."""
     return [flops / (ms * 1e6) if flops is not None else ms for ms in times_ms if ms > 0]
-
-
-def clock(seconds: float) -> str:
-    """65.2 as "1 min 5 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -323,6 +323,18 @@ class _Origins:
             if not open_lanes.any():
                 break
 
+    def forget(self, places: Ints) -> bool:
+        """Bytes of the block's shared memory hold something else now; whether any was known."""
+        found = False
+        for shared, (names, flats) in self._cells.items():
+            array = self._arrays[shared]
+            if isinstance(array, SharedArray):
+                cells = (places - array.offset) // array.dtype.itemsize
+                cells = cells[(cells >= 0) & (cells < len(names))]
+                found |= bool((names[cells] >= 0).any())
+                names[cells], flats[cells] = -1, -1
+        return found
+
     def read(self, name: str, part: Part) -> list[tuple[str, Ints]]:
         """A load from shared memory: for each global array, the element each thread gets."""
         if name not in self._cells:
@@ -335,6 +347,63 @@ class _Origins:
             mine = live & (names[cell] == number)
             if mine.any():
                 found.append((source, np.where(mine, flats[cell], -1)))
+        return found
+
+
+class _Landed:
+    """Which element of which global array bulk copies have brought to each byte of shared memory.
+
+    They come at the step at which the block's record has them in shared memory.
+    """
+
+    def __init__(self, block: BlockTrace) -> None:
+        self._first, self._size = block.place * block.shared_stride, block.shared_stride
+        began = {e.number: e for e in block.record.transfers if e.kind != "product"}
+        self._coming = sorted(
+            (
+                (block.step_at(landing.tick - 1) + 1, began[landing.number])
+                for landing in block.record.landings
+            ),
+            key=lambda one: one[0],
+        )
+        self._sizes = {
+            span.region.name: _itemsize(block, span.region.name)
+            for _, event in self._coming
+            for span in event.reads
+        }
+        self._owners: dict[str, Ints] = {}
+
+    def come(self, step: int) -> Iterator[Ints]:
+        """Take in what has landed up to a step; yields the bytes that it overwrites."""
+        while self._coming and self._coming[0][0] <= step:
+            _, event = self._coming.pop(0)
+            (written,) = event.writes
+            place = written.place - self._first
+            if written.region.space != "shared" or not len(place):
+                continue
+            if place.min() < 0 or place.max() >= self._size:
+                continue  # it goes to another block
+            whole = (place[:, None] + np.arange(written.width)).reshape(-1)
+            self.forget(whole)
+            for name, places, offsets in _brought(event, place, written.width):
+                owner = self._owners.setdefault(name, np.full(self._size, -1, np.int64))
+                owner[places] = offsets // self._sizes[name]
+            yield whole
+
+    def forget(self, places: Ints) -> None:
+        """Bytes that hold something else now."""
+        for owner in self._owners.values():
+            owner[places] = -1
+
+    def read(self, array: SharedArray, part: Part) -> list[tuple[str, Ints]]:
+        """A load from shared memory: for each global array, the element each thread gets."""
+        live = part.elements >= 0
+        places = array.offset + np.where(live, part.elements, 0) * array.dtype.itemsize
+        found = []
+        for name, owner in self._owners.items():
+            flats = np.where(live, owner[places], -1)
+            if (flats >= 0).any():
+                found.append((name, flats))
         return found
 
 
@@ -367,6 +436,8 @@ class History:
         self._through_shared: dict[str, _Loads] = {}
         self._tallies: dict[str, _Tally] = {}
         self._origins = _Origins()
+        copies = any("async" in one.modifiers for one in block_trace.instructions)
+        self._landed = _Landed(block_trace) if copies else None
         self._scanned = 0
         products = [when for when, event in block_trace.operations if event.kind == "product"]
         self._products = sorted(set(products))
@@ -412,7 +483,7 @@ class History:
         """For each thread, the elements of global `name` whose copies in shared memory it loads.
 
         int64[k, threads], -1 where there is none; k is 0 or the elements that each thread loads at
-        this step. A copy is known by its value: a thread stores to shared memory the very value
+        this step. A thread's copy is known by its value: it stores to shared memory the very value
         that one of its latest loads from global memory gave it.
         """
         self._scan(step)
@@ -534,6 +605,9 @@ class History:
             if access is None:
                 continue
             self._spaces[int(at)] = access.space
+            if self._landed is not None:
+                for places in self._landed.come(int(at)):
+                    self._changed |= self._origins.forget(places)
             if access.array is not None:
                 for part in parts_of(access, access.array.dtype):
                     self._note(int(at), access, part)
@@ -565,8 +639,15 @@ class History:
         elif access.space == "shared" and access.kind == "store":
             self._origins.stored(access.array, part)
             self._changed = True
+            if self._landed is not None and isinstance(access.array, SharedArray):
+                cells, size = part.elements[part.elements >= 0], access.array.dtype.itemsize
+                places = (access.array.offset + cells * size)[:, None] + np.arange(size)
+                self._landed.forget(places.reshape(-1))
         elif access.space == "shared":
-            for source, elements in self._origins.read(name, part):
+            sources = self._origins.read(name, part)
+            if self._landed is not None and isinstance(access.array, SharedArray):
+                sources += self._landed.read(access.array, part)
+            for source, elements in sources:
                 self._through_shared.setdefault(source, _Loads()).add(step, elements)
 
     def _writes_to(self, name: str) -> list[_Write]:
@@ -681,14 +762,26 @@ def _copies(block: BlockTrace, tick: int, name: str) -> Ints:
             continue
         pieces = (place[:, None] + np.arange(written.width)).reshape(-1)
         owner[pieces] = -1
-        for read in event.reads:
-            if read.region.name != name or read.region.space != "global":
-                continue
-            numbers = np.arange(len(read.place)) if read.number is None else read.number
-            # A box is copied element by element, and plain bytes by pieces of 16.
-            for at in range(written.width if read.number is None else 1):
-                owner[place[numbers] + at] = (read.place + at) // _itemsize(block, name)
+        for source, places, offsets in _brought(event, place, written.width):
+            if source == name:
+                owner[places] = offsets // _itemsize(block, name)
     return owner
+
+
+def _brought(event: TransferEvent, place: Ints, width: int) -> Iterator[tuple[str, Ints, Ints]]:
+    """What a copy brings from global memory to pieces of `width` bytes at `place`.
+
+    The array's name, bytes of shared memory, and from which byte of the array each comes. A box is
+    copied element by element, of which only the first bytes are named, and plain bytes by pieces
+    of 16.
+    """
+    for read in event.reads:
+        if read.region.space != "global":
+            continue
+        numbers = np.arange(len(read.place)) if read.number is None else read.number
+        inner = np.arange(width if read.number is None else 1)
+        to = (place[numbers][:, None] + inner).reshape(-1)
+        yield read.region.name, to, (read.place[:, None] + inner).reshape(-1)
 
 
 def _itemsize(block: BlockTrace, name: str) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.wording import listing
+from core.wording import in_number, listing, runs_of
 
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, SharedArray, Value
@@ -69,8 +69,8 @@ def compact(value: int) -> str:
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
-    """A count with its noun: "1 sector", "32 sectors"."""
-    return f"{grouped(count)} {noun if count == 1 else many or noun + 's'}"
+    """`counted` as the window writes it: "1 sector", "2 112 sectors"."""
+    return f"{grouped(count)} {in_number(noun, count, many)}"
 
 
 def ratio(value: int, ideal: int) -> str:
@@ -324,13 +324,9 @@ def numbers_name(numbers: Sequence[int]) -> str:
 
     Of more than four runs, the first three and the last are named.
     """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    parts = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}–{b}" for a, b in runs]
+    parts = [
+        str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}–{b}" for a, b in runs_of(numbers)
+    ]
     return ", ".join(parts) if len(parts) <= 4 else f"{', '.join(parts[:3])} … {parts[-1]}"
 
 

@@ -25,7 +25,7 @@ from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import WARP
 from core.rules.shared_memory import BANKS
-from gui.scenes import question_in_views
+from gui.scenes import veils_and_picks
 from gui.scenes.breakpoints import (
     OtherBreakpoints,
     Steps,
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from core.recording.count_launch import Counted
     from core.trace import BlockTrace, Trace
     from gui.scenes.matching_steps import Course
-    from gui.scenes.question_in_views import Lit, Pick
     from gui.scenes.session_values import Profile
+    from gui.scenes.veils_and_picks import Lit, Pick
 
 T = TypeVar("T")
 
@@ -539,8 +539,8 @@ class Session:
 
     def hides(self, part: str) -> bool:
         """Whether a part is veiled, or would give away one that is."""
-        return bool(self.veiled) and question_in_views.hides(
-            question_in_views.covered(self.veiled), part
+        return bool(self.veiled) and veils_and_picks.hides(
+            veils_and_picks.covered(self.veiled), part
         )
 
     def hides_phase(self, phase: int) -> bool:
@@ -553,7 +553,7 @@ class Session:
         if self.pick_target is None:
             return None
         found = getattr(self, self.pick_target)
-        return None if found is None else question_in_views.pick_of(found)
+        return None if found is None else veils_and_picks.pick_of(found)
 
     def pick(self, target: Target, pick: Pick | Element) -> bool:
         """Answer with something that was clicked, where the question asks for such a thing.
@@ -562,7 +562,7 @@ class Session:
         """
         if self.pick_target != target:
             return False
-        self.picked.emit(target, question_in_views.pick_of(pick))
+        self.picked.emit(target, veils_and_picks.pick_of(pick))
         return True
 
     # ---- the selection

@@ -21,7 +21,7 @@ from gui.looks.labels_and_layouts import empty, side_by_side, stacked, styled_la
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.names_and_numbers import in_window, plural
-from gui.scenes.question_in_views import covered
+from gui.scenes.veils_and_picks import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.glossary_words import ProseLabel
 from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button

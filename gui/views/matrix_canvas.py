@@ -22,9 +22,9 @@ from gui.scenes.grids import (
 )
 from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
-from gui.scenes.question_in_views import Lit, Pick
 from gui.scenes.session import Session
 from gui.scenes.session_values import Element, Hover
+from gui.scenes.veils_and_picks import Lit, Pick
 from gui.views.drawing_tools import Backdrop, nothing
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
 from gui.views.matrix_layout import (

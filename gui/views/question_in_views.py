@@ -14,15 +14,9 @@ from PySide6.QtWidgets import QWidget
 
 from core.launch import WARP
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.question_in_views import (
-    ANSWER_FIRST,
-    Lit,
-    Pick,
-    cells_to_pick,
-    target_to_show,
-    veil_words,
-)
+from gui.scenes.question_in_views import ANSWER_FIRST, cells_to_pick, target_to_show, veil_words
 from gui.scenes.session import Session
+from gui.scenes.veils_and_picks import Lit, Pick
 from gui.views.drawing_tools import CENTRE, LEFT, fill, frame, inset, pen, text
 
 FITS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest, QEvent.Type.Show)

@@ -36,7 +36,7 @@ from gui.scenes.names_and_numbers import (
     spaced,
     value_text,
 )
-from gui.scenes.question_in_views import Lit, Pick, veil_words
+from gui.scenes.question_in_views import veil_words
 from gui.scenes.session import Session
 from gui.scenes.session_values import Hover
 from gui.scenes.shared_arrays_and_banks import (
@@ -47,6 +47,7 @@ from gui.scenes.shared_arrays_and_banks import (
     lane_label,
     shared_scene,
 )
+from gui.scenes.veils_and_picks import Lit, Pick
 from gui.views.drawing_tools import (
     AWAY,
     CENTRE,
@@ -700,7 +701,7 @@ class BankMapPainter:
     def verb(self) -> str:
         """The name of the colour of what goes now: "store" where it is written."""
         words = self.found.title.split()
-        return "store" if {"stores", "writes", "copy"} & set(words) else "load"
+        return "store" if {"stores", "writes", "begins"} & set(words) else "load"
 
     def draw(self, lane: int) -> None:
         self._draw_ground()

@@ -8,7 +8,8 @@ from core.ladder import all_kernels
 from core.lessons.lesson_expressions import Element
 from gui.looks.theme import apply_theme
 from gui.pictures import image_of
-from gui.scenes.question_in_views import MOST_SECTORS, Lit, cells_to_pick
+from gui.scenes.question_in_views import MOST_SECTORS, cells_to_pick
+from gui.scenes.veils_and_picks import Lit
 from gui.shell.main_window import MainWindow
 
 RECORDING_MS = 60_000

@@ -11,7 +11,8 @@ from core.ladder import all_kernels
 from core.lessons.lesson import VEILS
 from gui.looks.theme import apply_theme
 from gui.pictures import image_of, pdf_of
-from gui.scenes.question_in_views import ANSWER_FIRST, LEFT_OUT, TELLS
+from gui.scenes.question_in_views import ANSWER_FIRST
+from gui.scenes.veils_and_picks import LEFT_OUT, TELLS
 from gui.scenes.why_this_number import Step
 from gui.shell.main_window import MainWindow
 

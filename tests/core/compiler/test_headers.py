@@ -9,8 +9,8 @@ import pytest
 
 from core.compiler import compile_slice
 from core.compiler.builds import compile_ptx
-from core.compiler.compile_request import Request
 from core.compiler.nvrtc import include_folders
+from core.compiler.requests_and_answers import Request
 from core.errors import CompileError
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import fitted

@@ -14,7 +14,8 @@ import math
 import numpy as np
 import pytest
 
-from core.compiler.compile_request import ARCHITECTURE, Request, compile_request
+from core.compiler.compile_request import compile_request
+from core.compiler.requests_and_answers import ARCHITECTURE, Request
 from core.emulator.decode import decode
 from core.ptx.ast import Module
 from core.ptx.parser import parse

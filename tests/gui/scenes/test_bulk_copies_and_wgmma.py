@@ -1,5 +1,7 @@
 """Boxes that copies load and blocks that wgmma multiplies, in the matrices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from gui.scenes.session import Session
 from gui.scenes.transport_bar import event_caption, step_words, timeline_of
 from gui.scenes.warp_lanes import why_empty
 from gui.views.warp_view import WarpView
+from tests.core.emulator.machines import workload
 
 LADDER = load_ladder()
 ROWS, DEPTH, COLUMNS = 100, 136, 72  # none a multiple of a tile
@@ -146,6 +149,70 @@ def test_a_copy_of_a_lesson_lights_and_frames_what_it_reads(rung, parameters, bo
         assert wanted in marks[name].tiles
         assert f"the copy engine loads {name}[" in scene.caption
         assert "local memory" not in scene.caption
+
+
+def test_a_read_of_what_a_bulk_copy_has_brought_is_one_of_its_elements():
+    trace = record(all_kernels()["row_times_matrix_bulk"].workload(m=24, rows=4, stages=2))
+    block, grids = trace.block(0), grids_of(trace)
+    number = [grid.array.name for grid in grids].index("A")
+    rows = []
+    for step in block.access_steps.tolist():
+        access, marks = block.access(step), matrix_scene(block, grids, step, 40).marks[number]
+        if access.target != "ring":
+            assert not len(marks.through)
+            continue
+        assert box_of(grids, "A", marks.through)[1:] == (0, 1, 64)
+        rows.append(box_of(grids, "A", marks.through)[0])
+        assert marks.thread.tolist() == [64 * rows[-1] + 40 - 32]
+    assert rows == list(range(24))  # of tiles that come into the same two stages
+    assert marks.trail.tolist() == [64 * row + 40 - 32 for row in range(24)]
+
+
+STORED_OVER = """
+#define AT(place) ((unsigned)__cvta_generic_to_shared(place))
+__global__ void k(const int* in, int* out)
+{
+    __shared__ alignas(16) int tile[32];
+    __shared__ unsigned long long full;
+    int i = threadIdx.x;
+    tile[i] = in[32 + i];
+    if (i == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(AT(&full)) : "memory");
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncthreads();
+    out[i] = tile[i];
+    __syncthreads();
+    if (i == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 128;" :: "r"(AT(&full)));
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+            "[%0], [%1], 128, [%2];" :: "r"(AT(tile)), "l"(in), "r"(AT(&full)) : "memory");
+    }
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], 0; "
+        "@!over bra again; }" :: "r"(AT(&full)) : "memory");
+    out[32 + i] = tile[31 - i];
+    __syncthreads();
+    if (i < 16)
+        tile[i] = in[48 + i];
+    __syncthreads();
+    out[64 + i] = tile[i];
+}
+"""
+
+
+def test_what_comes_last_into_shared_memory_says_whose_copy_it_is():
+    given = np.random.default_rng(4).permutation(64).astype(np.int32)
+    arrays = {"in": given, "out": np.zeros(96, np.int32)}
+    work = replace(workload(STORED_OVER, arrays), architecture="sm_90")
+    block = record(work).block(0)
+    reads = [
+        step
+        for step in block.access_steps.tolist()
+        if (access := block.access(step)).target == "tile" and access.kind == "load"
+    ]
+    found = [history_of(block).read_through("in", step) for step in reads]
+    lanes = np.arange(32)
+    wanted = [32 + lanes, 31 - lanes, np.where(lanes < 16, 48 + lanes, lanes)]
+    assert [rows.max(axis=0).tolist() for rows in found] == [one.tolist() for one in wanted]
 
 
 def test_a_product_lights_its_block_of_each_matrix(trace, block):

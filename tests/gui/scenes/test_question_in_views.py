@@ -7,7 +7,7 @@ import pytest
 from core.lessons.course import course_lesson, load_course
 from core.lessons.lesson import TARGETS, VEILS
 from core.lessons.lesson_expressions import Element
-from gui.scenes.question_in_views import LEFT_OUT, MORE, TELLS, Lit, covered, hides
+from gui.scenes.veils_and_picks import LEFT_OUT, MORE, TELLS, Lit, covered, hides
 
 
 def test_every_veil_says_what_else_would_tell_and_names_parts_that_there_are():
