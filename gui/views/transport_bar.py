@@ -170,6 +170,8 @@ class ScrubBar(SessionView):
             whole = stretch(bands[0].first, bands[-1].last)
             painter.fillRect(whole, theme.tint("barrier", 0.17))
             return names
+        if axis.ahead:  # from left to right, as the handle makes way
+            names.append((stretch(0, axis.ahead - 1), (FILL,), theme.color("raised")))
         every = self._named(axis, unit, metrics)
         for band in bands:
             tint = theme.tint("barrier", 0.12 if band.index % 2 else 0.22)  # neighbours differ
@@ -179,8 +181,6 @@ class ScrubBar(SessionView):
                 wide = metrics.horizontalAdvance(band.name) + 8 <= box.width() and every == 1
                 words = (band.name, str(band.index)) if wide else (str(band.index),)
                 names.append((box, words, tint))
-        if axis.ahead:
-            names.append((stretch(0, axis.ahead - 1), (FILL,), theme.color("raised")))
         return names
 
     def _named(self, axis: Timeline, unit: float, metrics: QFontMetrics) -> int:

@@ -5,6 +5,7 @@ from PySide6.QtCore import QAbstractListModel, QPoint, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QWidget
 
+from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
 from gui.scenes.session_values import Breakpoint
 from gui.views.counters_view import RatioBar
@@ -350,3 +351,23 @@ def test_phases_are_numbered_as_often_as_there_is_room(qtbot, session):
         bands = [SimpleNamespace(index=i, first=10 * i, last=10 * i + 9) for i in range(100)]
         assert bar._named(SimpleNamespace(bands=bands), width / 10, metrics) == every
     assert bar._named(SimpleNamespace(bands=[]), 1.0, metrics) == 1
+
+
+def test_a_name_that_makes_way_for_the_handle_lies_over_no_other(qtbot, session, ladder):
+    from gui.views.transport_bar import HANDLE, ScrubBar
+
+    tuned = ladder["tuned"].workload(k=24)
+    session.trace = record(tuned, blocks=[0], only_recorded=True)
+    session.step = session.n_steps - 1
+    bar = shown(qtbot, ScrubBar(session), 1300, 36)
+    bar.grab()
+    places = {name: area.toAlignedRect() for area, name, _ in bar._named_bands}
+    ahead, area = places["fill ahead"], places["phase 0"]
+    alone = bar.grab(area).toImage()
+    steps = range(session.block_trace.phases[0].first)
+    struck = [s for s in steps if ahead.left() < bar.x_of(s) < area.left() - HANDLE]
+    assert struck
+    for step in struck[:: max(1, len(struck) // 20)]:
+        session.step = step
+        bar.grab()
+        assert bar.grab(area).toImage() == alone, step
