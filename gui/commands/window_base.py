@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
 
 from gui.looks.theme import theme_names
@@ -75,4 +76,5 @@ class Window(QMainWindow):
         self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
 
     def toggle_full_screen(self) -> None:
-        self.showNormal() if self.isFullScreen() else self.showFullScreen()
+        """Fill the screen, and go back to a maximised window where it was one."""
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)

@@ -701,7 +701,7 @@ class BankMapPainter:
     def verb(self) -> str:
         """The name of the colour of what goes now: "store" where it is written."""
         words = self.found.title.split()
-        return "store" if {"stores", "writes", "copy"} & set(words) else "load"
+        return "store" if {"stores", "writes", "begins"} & set(words) else "load"
 
     def draw(self, lane: int) -> None:
         self._draw_ground()

@@ -28,6 +28,23 @@ def press(qtbot, window, key, modifier=Qt.KeyboardModifier.NoModifier):
     qtbot.keyClick(window, key, modifier)
 
 
+def test_full_screen_goes_back_to_the_window_there_was(window, qtbot):
+    """On a small screen a maximised one would come back larger than what the frame leaves."""
+    for maximised in (True, False):
+        if maximised:
+            window.showMaximized()
+        else:
+            window.showNormal()
+        qtbot.waitUntil(lambda wanted=maximised: window.isMaximized() == wanted)
+        before = window.geometry()
+        press(qtbot, window, Qt.Key.Key_F11)
+        qtbot.waitUntil(window.isFullScreen)
+        press(qtbot, window, Qt.Key.Key_F11)
+        qtbot.waitUntil(lambda: not window.isFullScreen())
+        assert window.isMaximized() == maximised
+        qtbot.waitUntil(lambda there=before: window.geometry() == there)
+
+
 @pytest.mark.slow
 def test_it_opens_empty_and_then_shows_the_first_access(window, qtbot):
     assert window.session.trace is None

@@ -1,5 +1,6 @@
 """Shared arrays of every shape lie where their cells are largest, and are painted once."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -239,6 +240,13 @@ def test_what_is_being_copied_is_hatched_as_in_the_pipeline_and_has_no_value(qtb
     assert view.accessibleDescription().startswith("Warp 0 begins to copy to ring[0, 0..1, 0..63]")
     (grid,) = view.scene.grids
     assert SharedPainter._sizes(grid)[0] == "3 × 4 × 64   256 being copied"
+    view.by_bank.setChecked(True)
+    assert view.accessibleDescription().startswith("Warp 0 begins to copy 16 bytes a lane")
+    painter = BankMapPainter(QPainter(), current_theme(), view.map, view.map_layout())
+    assert painter.verb == "store"
+    reads = replace(view.map, title="The copy engine reads shared memory, not swizzled")
+    assert BankMapPainter(QPainter(), current_theme(), reads, view.map_layout()).verb == "load"
+    view.by_bank.setChecked(False)
     session.step = step_named(block, "load:ring")
     (grid,) = view.scene.grids
     assert SharedPainter._sizes(grid)[:2] == [
