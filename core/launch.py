@@ -52,6 +52,7 @@ class Dim3:
 
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (5.0 to 12.x).
 WARP = 32  # threads
+POINTER_BYTES = 8  # of code with 64-bit addresses
 MAX_THREADS_PER_BLOCK = 1024
 MAX_BLOCK = Dim3(1024, 1024, 64)
 MAX_GRID = Dim3(2**31 - 1, 65535, 65535)

@@ -45,6 +45,7 @@ from core.wording import assignments, in_number
 if TYPE_CHECKING:
     from core.assembler.machine_accesses import Assembly
     from core.compiler.builds import BuildKind
+    from core.emulator.machine import Limits
     from core.launch import Workload
     from core.recording.count_launch import Counted
     from core.rules.l1_cache import L1Count, L1Estimate, L1Probe
@@ -270,15 +271,9 @@ def trace(
             raise typer.Exit(FOUND)
         return
     chosen = _chosen_blocks(blocks, workload)
-    from core.emulator.machine import Limits
     from core.recording.record_launch import CutShort, record
 
-    if every or budget is not None:
-        limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
-    elif only:
-        limits, seconds = Limits(), None
-    else:
-        limits, seconds = Limits(instructions=_NO_BUDGET), _SECONDS  # the time alone ends it
+    limits, seconds = _limits(budget, every=every, only=only)
     probe: L1Probe | None = None
     if l1:
         from core.rules.l1_cache import L1Probe
@@ -309,32 +304,51 @@ def trace(
         save_trace(result, save)
     if save_outputs is not None:
         _write_outputs(result, save_outputs)
-    removed = _removed(result)
-    if as_json:
-        data = _trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
-        if probe is not None and result.complete:
-            data["l1"] = _l1_as_json(probe.estimate())
-        print_json(data)
-    else:
-        console = standard_console()
-        show_trace(result, console, own)
-        for sentence in removed:
-            console.say(sentence, "yellow")
-        if own.launch is not None and not result.complete:
-            from core.guessing.launch_guess import smaller
-
-            for fewer in smaller(workload.source, own.launch):
-                console.say(Text(f"Smaller: {fewer}"))
-        if own.left_out:
-            console.say(Text(own.left_out))
-        if own.options:
-            console.say(Text(f"Guessed: {own.options}"))
-        if probe is not None and result.complete:
-            _show_l1(probe.estimate(), workload.source, console)
+    estimate = probe.estimate() if probe is not None and result.complete else None
+    _show_record(result, own, seed, estimate, as_json=as_json)
     if over is not None and budget is not None:  # else what ran in time is the answer
         raise over
     if faults(result, own) and not no_fail:
         raise typer.Exit(FOUND)
+
+
+def _limits(budget: int | None, *, every: bool, only: bool) -> tuple[Limits, float | None]:
+    """When a block is given up, and the seconds after which no further one is run."""
+    from core.emulator.machine import Limits
+
+    if every or budget is not None:
+        return Limits(instructions=budget or _NO_BUDGET, seconds=None), None
+    if only:
+        return Limits(), None
+    return Limits(instructions=_NO_BUDGET), _SECONDS  # the time alone ends it
+
+
+def _show_record(
+    result: Trace, own: OwnLaunch, seed: int, estimate: L1Estimate | None, *, as_json: bool
+) -> None:
+    """Print a launch that was just recorded, what was guessed of it, and its L1 `estimate`."""
+    removed = _removed(result)
+    if as_json:
+        data = _trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
+        if estimate is not None:
+            data["l1"] = _l1_as_json(estimate)
+        print_json(data)
+        return
+    console = standard_console()
+    show_trace(result, console, own)
+    for sentence in removed:
+        console.say(sentence, "yellow")
+    if own.launch is not None and not result.complete:
+        from core.guessing.launch_guess import smaller
+
+        for fewer in smaller(result.workload.source, own.launch):
+            console.say(Text(f"Smaller: {fewer}"))
+    if own.left_out:
+        console.say(Text(own.left_out))
+    if own.options:
+        console.say(Text(f"Guessed: {own.options}"))
+    if estimate is not None:
+        _show_l1(estimate, result.workload.source, console)
 
 
 def _show_saved(

@@ -17,6 +17,7 @@ import numpy as np
 from core.compiler.kernel_parameters import EMPTY, SURFACE, KernelParameter
 from core.host_program.scaled_down_launch import HostGuess
 from core.host_program.variables_and_memory import RADIUS, TENSOR_EXTENT, WINDOW
+from core.launch import POINTER_BYTES
 from core.source.c_numbers import NUMBERS
 from core.source.index_expressions import is_row_pitch, only_axis, only_bound, strides
 from core.source.preprocessor import closing
@@ -63,7 +64,6 @@ _BYTES = re.compile(
 _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
 _PIXEL_BYTES = 16  # at most
-_POINTER_BYTES = 8
 _MOST_ELEMENTS = 1 << 30  # of an array
 _NOBODY = HostGuess(None, (1, 1, 1), 0, {}, {}, frozenset())
 _MOST_RANK = 5  # dimensions of which a million elements have that many
@@ -347,7 +347,7 @@ def _rows(parameter: KernelParameter, text: str, extents: Extents) -> list[int]:
     shape = _shape(replace(parameter, lanes=1), text, extents)
     count, length = shape if len(shape) == 2 else (math.prod(shape),) * 2
     if parameter.name in host.nbytes:
-        count, length = host.nbytes[parameter.name] // _POINTER_BYTES, extents.length
+        count, length = host.nbytes[parameter.name] // POINTER_BYTES, extents.length
     if parameter.lanes > 1:
         length = 1
     if parameter.name in host.row_nbytes and parameter.dtype is not None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from core.launch import MAX_STATIC_SHARED, MAX_THREADS_PER_BLOCK
+from core.launch import MAX_STATIC_SHARED, MAX_THREADS_PER_BLOCK, WARP
 from core.source.constants import evaluate, read_constants
 from core.source.index_expressions import INDEX, local_values
 from core.source.kernels_and_launches import kernel_called, split_instance, unscoped
@@ -172,7 +172,7 @@ def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple
         if dims is None or declaration.is_extern or len(dims) != dimensions:
             continue
         if dimensions == 1 and 1 < dims[0] <= MAX_THREADS_PER_BLOCK:
-            whole = dims[0] // 32 * 32
+            whole = dims[0] // WARP * WARP
             return (whole or dims[0],)
         if dimensions == 2:
             width = dims[0] if dims[1] == dims[0] + 1 else dims[1]

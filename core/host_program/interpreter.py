@@ -52,6 +52,7 @@ from core.host_program.variables_and_memory import (
     vector_of,
     world_of,
 )
+from core.launch import MAX_STATIC_SHARED, MAX_THREADS_PER_BLOCK, WARP
 from core.source.c_numbers import (
     NUMBERS,
     VECTOR_BASES,
@@ -112,9 +113,9 @@ _DEEPEST_CALL = 2
 _DEVICE: Mapping[str, Number] = {  # of cudaDeviceProp: a small one, so that a launch is to look at
     "maxThreadsPerMultiProcessor": 2048,
     "multiProcessorCount": 4,
-    "maxThreadsPerBlock": 1024,
-    "sharedMemPerBlock": 49152,
-    "warpSize": 32,
+    "maxThreadsPerBlock": MAX_THREADS_PER_BLOCK,
+    "sharedMemPerBlock": MAX_STATIC_SHARED,
+    "warpSize": WARP,
 }
 _ATTRIBUTES = {
     "cudaDevAttrMaxThreadsPerMultiProcessor": _DEVICE["maxThreadsPerMultiProcessor"],

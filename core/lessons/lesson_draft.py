@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from core.errors import TilescopeError
 from core.ladder import Ladder
+from core.launch import WARP
 from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.step_links import Link, parse_link
@@ -89,7 +90,7 @@ def _step(said: str, link: Link, recorder: Recorder) -> str:
     draft = OTHER if access is None else SHARED if access.space == "shared" else GLOBAL
     if access is not None and access.space not in ("global", "shared"):
         draft = OTHER
-    warp = str(link.thread // 32)
+    warp = str(link.thread // WARP)
     at = _name(here)
     shown = replace(link, at="", step=None if at else here.step)
     ask, answer, why = (

@@ -30,7 +30,8 @@ LOOKS = (
     *ON_PAGES,
 )
 """Keys that say what the window shows, and do not change the record."""
-LONGEST = 8000  # characters
+VERSUS = "vs"
+LONGEST = 8000  # characters of a link that may be typed at any prompt
 MOST = 2**31 - 1
 
 
@@ -86,15 +87,14 @@ class Link:
         pairs |= {} if self.seed == DEFAULT_SEED else {"seed": self.seed}
         pairs |= {} if self.order == "lockstep" else {"order": self.order}
         if self.versus is not None:
-            pairs["vs"] = self.versus.rung
-            pairs |= {f"vs.{key}": value for key, value in self.versus.parameters.items()}
+            pairs[VERSUS] = self.versus.rung
+            pairs |= {f"{VERSUS}.{key}": value for key, value in self.versus.parameters.items()}
         return f"{self.rung}?{'&'.join(f'{key}={value}' for key, value in pairs.items())}"
 
 
 def parse_link(text: str, ladder: Ladder) -> Link:
     """Read a step's link. Raises ParameterError with one sentence for whatever is wrong with it."""
-    if len(text) > LONGEST:
-        raise ParameterError(f"The link has {len(text):,} characters, and {LONGEST:,} is the most.")
+    must_be_short(text, LONGEST)
     name, _, query = text.strip().partition("?")
     if name not in ladder:
         from difflib import get_close_matches  # which is large, for mistakes alone
@@ -103,8 +103,7 @@ def parse_link(text: str, ladder: Ladder) -> Link:
         hint = f"did you mean {close[0]}?" if close else f"use {', '.join(ladder)}."
         raise ParameterError(f"The link names no kernel: `{name[:60]}`; {hint}")
     pairs = link_pairs(query)
-    other = pairs.pop("vs", None)
-    theirs = {key[3:]: pairs.pop(key) for key in [*pairs] if key.startswith("vs.")}
+    other, theirs = take_versus(pairs)
     if theirs and other is None:
         raise ParameterError(f"The link says `vs.{next(iter(theirs))}` but not which kernel.")
     link = _link(name, pairs, ladder)
@@ -114,6 +113,19 @@ def parse_link(text: str, ladder: Ladder) -> Link:
         raise ParameterError(f"The link compares with no kernel: `{other[:60]}`.")
     known = {k: str(v) for k, v in link.parameters.items() if k in ladder[other].defaults}
     return replace(link, versus=_link(other, {**known, **theirs}, ladder))
+
+
+def must_be_short(text: str, most: int) -> None:
+    """Raise ParameterError for a link of more than so many characters."""
+    if len(text) > most:
+        raise ParameterError(f"The link has {len(text):,} characters, and {most:,} is the most.")
+
+
+def take_versus(pairs: dict[str, str]) -> tuple[str | None, dict[str, str]]:
+    """What a link compares with, None for nothing, and what it says of that, out of `pairs`."""
+    prefix = f"{VERSUS}."
+    others = [key for key in pairs if key.startswith(prefix)]
+    return pairs.pop(VERSUS, None), {key.removeprefix(prefix): pairs.pop(key) for key in others}
 
 
 def link_pairs(query: str) -> dict[str, str]:

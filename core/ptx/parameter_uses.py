@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from core.launch import POINTER_BYTES
 from core.ptx.ast import (
     Address,
     Function,
@@ -39,7 +40,6 @@ _CARRIERS = frozenset(("mov", "cvta", "add", "sub", "selp", "or", "and", "ld", "
 _SHARED = "shared memory"
 """All that shared memory holds, as if it were a register: warps exchange addresses there, too."""
 _SPACES = frozenset(("global", "shared", "local", "const", "param"))
-_POINTER_BYTES = 8
 _MAP_BYTES = 128
 _PACKED = {"f16x2": "f16", "bf16x2": "bf16", "tf32": "f32", "s16x2": "s16", "u16x2": "u16"}
 _NUMPY = {"bf16": "bfloat16", **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)}}
@@ -264,7 +264,7 @@ class _Flow:
         if "shared" in instruction.modifiers and instruction.opcode in ("ld", "st"):
             values = instruction.operands[1:] if instruction.opcode == "st" else ()
             read = list(registers(*values)) or [_SHARED]
-            wide = _type(instruction) == _POINTER_BYTES
+            wide = _type(instruction) == POINTER_BYTES
         else:
             read = [name for name in registers(*sources(instruction)) if name in self.types]
             wide = all(self.types[n].bits == 64 for n in results(instruction) if n in self.types)

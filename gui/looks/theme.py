@@ -23,6 +23,8 @@ from PySide6.QtCore import qInstallMessageHandler
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
+from core.launch import WARP
+
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 DEFAULT = "light"
 NORMAL = 100
@@ -192,8 +194,8 @@ def _owner_lut(theme: Theme, kind: Owner, count: int) -> Rgba:
     strength = np.full(count, theme.strength)
     hue = owners
     if kind == "thread" and count > FEW_THREADS:
-        hue = owners // 32
-        strength = strength * (1.0 - (owners % 32) / 31.0 * theme.spread * 1.6)
+        hue = owners // WARP
+        strength = strength * (1.0 - (owners % WARP) / (WARP - 1) * theme.spread * 1.6)
     repeat = hue // len(bases)
     strength = strength * np.where(repeat % 2 == 0, 1.0, 0.62) * (0.94 ** (repeat // 2))
     lab = panel + (bases[hue % len(bases)] - panel) * strength[:, None]

@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 from core.atomic_files import replace_file
 from core.errors import ParameterError, TilescopeError
 from core.ladder.input_arrays import INPUTS
-from core.lessons.step_links import link_pairs
+from core.lessons.step_links import LONGEST, VERSUS, link_pairs, must_be_short, take_versus
 from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
 from core.rules.shared_memory import BANKS
@@ -144,7 +144,6 @@ def _pairs_of(launch: FileLaunch, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{quote(key)}={quote(text, safe=PLAIN)}"
 
 
-LONGEST = 8000  # characters of a link that may be typed at any prompt
 LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on its way
 PLACES = ("block", "step", "thread", "line", "bank", "sector")
 LOOKS = ("heat", "close_up", "warp_trail")
@@ -155,7 +154,6 @@ PAGES = ("device", "ceiling", *SIZES)
 GIVEN = ("inputs", "order", "seed")
 EXTRAS = (*PLACES, "at", "element", *LOOKS, "view", LARGE, "page", *PAGES, *GIVEN, "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
-VERSUS = "vs"
 
 
 @dataclass(frozen=True)
@@ -210,18 +208,12 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
 
     Values of parameters are checked when the launch is made, by its rung or from the file.
     """
-    if len(text) > LONGEST_READ:
-        raise ParameterError(
-            f"The link has {len(text):,} characters, and {LONGEST_READ:,} is the most."
-        )
+    must_be_short(text, LONGEST_READ)
     name, _, query = _bare(text).partition("?")
     if name not in ladder and not names_file(name):
         raise ParameterError(f"The link names no kernel of the ladder: `{name}`; try {EXAMPLE}.")
     pairs = link_pairs(query)
-    other = pairs.pop(VERSUS, None)
-    prefix = f"{VERSUS}."
-    others = [key for key in pairs if key.startswith(prefix)]
-    theirs = {key.removeprefix(prefix): pairs.pop(key) for key in others}
+    other, theirs = take_versus(pairs)
     if theirs and other is None:
         key = next(iter(theirs))
         raise ParameterError(f"The link says `vs.{key}` but not which kernel: add vs=NAME.")

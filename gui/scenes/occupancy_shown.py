@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
 from core.explain.explanations import Explanation, Section, columns
+from core.launch import WARP
 from gui.scenes.names_and_numbers import grouped, plural, thin_spaced
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Curve:
 def values(capability: Capability, axis: Axis) -> Sequence[int]:
     """The values that a curve is drawn over."""
     if axis == "block_threads":
-        return range(32, capability.threads_per_block + 1, 32)
+        return range(WARP, capability.threads_per_block + 1, WARP)
     if axis == "registers":
         return range(capability.registers_per_thread + 1)
     most = capability.shared_opt_in_kib * 1024

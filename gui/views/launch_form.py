@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 from core.errors import ParameterError
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
+from core.launch import WARP
 from core.own_files.launch_texts import FieldErrors
 from gui.background import Coalescer, Worker
 from gui.looks.icons import set_icon
@@ -850,7 +851,7 @@ class SelectionForm(QWidget):
         limits = {
             "block": session.trace.workload.launch.grid.count - 1 if session.trace else 0,
             "warp": trace.n_warps - 1 if trace else 0,
-            "lane": min(31, trace.n_threads - 1) if trace else 0,
+            "lane": min(WARP - 1, trace.n_threads - 1) if trace else 0,
         }
         for name, box in self._boxes.items():
             with QSignalBlocker(box):

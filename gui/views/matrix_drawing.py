@@ -12,6 +12,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
 from core.emulator.events import Ints
+from core.launch import WARP
 from core.wording import listing
 from gui.looks.theme import FEW_THREADS, Theme
 from gui.scenes.block_history import EMPTY, history_of, number_at
@@ -401,7 +402,7 @@ class MatrixGround(MatrixDrawing):
             keys.append(Key(f"The same in the other drawing of {names[0]}", echo, None, "The same"))
         owners = tuple(
             self.theme.owner_color("thread", i, block.n_threads)
-            for i in range(0, block.n_threads, 1 if few else 32)[:4]
+            for i in range(0, block.n_threads, 1 if few else WARP)[:4]
         )
         results = [grid.label for grid in self.layout.grids if grid.result]
         if results and not self.session.hides("matrices.owners"):
@@ -915,7 +916,7 @@ class MatrixMarks(MatrixDrawing):
                 return self._about_element(grid, _flat_of(grid, element[1]), known)
         thread = self.session.thread
         words = f"Thread {thread} = {name_of_thread(block, thread)}"  # the clock has its number
-        words += f", warp {thread // 32}, lane {thread % 32}"
+        words += f", warp {thread // WARP}, lane {thread % WARP}"
         stored = [(grid, _stored_by(thread, grid, own)) for grid in self.layout.grids]
         names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
         return f"{words}, stores {listing(names)}" if names else words
@@ -939,7 +940,9 @@ class MatrixMarks(MatrixDrawing):
         trace = self.session.trace
         assert trace is not None
         block = trace.block(number)
-        words = f"thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
+        words = (
+            f"thread {name_of_thread(block, thread)}, warp {thread // WARP}, lane {thread % WARP}"
+        )
         if number == self.session.block:
             return words
         return f"{words} of block {block_name(block)}"

@@ -40,7 +40,7 @@ from gui.scenes.session import Session
 from gui.scenes.session_values import Hover
 from gui.views.question_in_views import Veil, draw_veil
 from gui.views.session_view import SessionView
-from gui.views.tables import Index
+from gui.views.tables import EDGE, Index
 from gui.views.widgets import Caption, action_button
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
 SCALE = 0.92  # of the theme's fixed-width type
-EDGE = 8  # between a cell's border and its text
 
 
 class PhaseModel(QAbstractTableModel):

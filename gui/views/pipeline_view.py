@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 
+from core.launch import WARP
 from gui.background import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.names_and_numbers import grouped, spaced
@@ -453,7 +454,7 @@ class PipelineView(SessionView):
         moment = self.made.moments[place]
         chosen: dict[str, object] = {"step": moment.step}
         if moment.warps and moment.origin < 0 and self.session.warp not in moment.warps:
-            chosen["thread"] = moment.warps[0] * 32
+            chosen["thread"] = moment.warps[0] * WARP
         first = lay.first  # type: ignore[union-attr]
         self.session.update(**chosen)
         self._keep(first)
