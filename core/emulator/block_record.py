@@ -17,6 +17,7 @@ from core.emulator.address_spaces import Region, zeros
 from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
+    CopiesEvent,
     FaultEvent,
     LandEvent,
     Mask,
@@ -101,6 +102,12 @@ class ChunkRecord(Observer):
         """Notes what happens to mbarriers."""
         if event.kind not in ("init", "inval"):
             self.phases.append(event)
+
+    def on_copies(self, event: CopiesEvent) -> None:
+        """Notes which mbarriers track copies, as a phase event of kind "track"."""
+        if event.kind == "track" and event.places is not None:
+            told = PhaseEvent("track", event.places, event.lanes, event.tick, event.pc)
+            self.phases.append(told)
 
     def on_fault(self, event: FaultEvent) -> None:
         """Notes an illegal access, which comes after the legal ones of its instruction."""

@@ -241,8 +241,8 @@ class PhaseEvent:
     """What happens to mbarriers; `places` are theirs among the 64-bit words of shared memory.
 
     `kind`: lanes "init" or "inval" objects; lanes "arrive"; a phase is at its "end"; lanes "block"
-    until it is; lanes know that it has ended, and "wait" no more. But for "end" there is one place
-    a lane. A place less than 0 is the barrier of a cluster, -1 that of the first. `pc` is the
+    until it is; lanes know that it has ended, and "wait" no more; in a record, lanes have objects
+    "track" their `cp.async`. But for "end" there is one place a lane. A place less than 0 is the barrier of a cluster, -1 that of the first. `pc` is the
     lanes' instruction, -1 at an "end". `is_relaxed`: lanes arrive without releasing what they did
     before. `site` as in `AccessEvent`.
     """
@@ -270,6 +270,8 @@ class CopiesEvent:
     site: int
     left: int = 0
     places: NDArray[np.intp] | None = None
+    tick: int = -1
+    pc: int = -1
 
 
 @dataclass(frozen=True, slots=True)

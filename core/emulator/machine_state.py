@@ -379,7 +379,7 @@ class Lanes:
         lanes = np.flatnonzero(self.active)
         if places is not None:
             places = places[lanes]
-        event = CopiesEvent(kind, lanes, self.site, left, places)
+        event = CopiesEvent(kind, lanes, self.site, left, places, self.state.tick - 1, self.pc)
         for observer in self.state.observers:
             observer.on_copies(event)
 

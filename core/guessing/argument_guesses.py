@@ -332,9 +332,14 @@ def _is_index(name: str, text: str) -> bool:
     element = rf"\b{re.escape(name)}\s*\["
     if re.search(rf"\[\s*{element}", text):
         return True
-    held = (re.escape(v) for v in re.findall(rf"(\w+)\s*=\s*{element}[^;=%&]*;", text))
-    within = (element, *(rf"\b{variable}\b" for variable in held))
-    return any(re.search(rf"\w\s*\[[^\[\];%&]*{one}(?![^;]*[%&])", text) for one in within)
+    held = {*re.findall(rf"\b(\w+)\s*=\s*{element}[^;=%&]*;", text)}
+    for inside in re.finditer(r"(?<=\w)\s*\[([^\[\];%&]*)", text):
+        if held.isdisjoint(re.findall(r"\w+", inside[1])):
+            continue
+        rest = text[inside.end() : text.find(";", inside.end()) % (len(text) + 1)]
+        if "%" not in rest and "&" not in rest:
+            return True
+    return bool(re.search(rf"\w\s*\[[^\[\];%&]*{element}(?![^;]*[%&])", text))
 
 
 def _rows(parameter: KernelParameter, text: str, extents: Extents) -> list[int]:

@@ -279,20 +279,22 @@ def _below(folder: str, seen: set[str]) -> Iterator[os.DirEntry[str]]:
 
     Many thousands of other files may lie there: no Path is made of them, and they are not sorted.
     """
-    files, folders = [], []
-    try:
-        with os.scandir(folder) as found:
-            for entry in found:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name[:1] != "." and entry.path not in seen:
-                        folders.append(entry)
-                elif os.path.splitext(entry.name)[1] in _SUFFIXES:  # noqa: PTH122
-                    files.append(entry)
-    except OSError:
-        return
-    yield from sorted(files, key=lambda file: file.name)
-    for below in sorted(folders, key=lambda one: one.name):
-        yield from _below(below.path, seen)
+    waiting = [folder]
+    while waiting:
+        files, folders = [], []
+        try:
+            with os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name[:1] != "." and entry.path not in seen:
+                            folders.append(entry)
+                    elif os.path.splitext(entry.name)[1] in _SUFFIXES:  # noqa: PTH122
+                        files.append(entry)
+        except OSError:
+            continue
+        yield from sorted(files, key=lambda file: file.name)
+        folders.sort(key=lambda one: one.name, reverse=True)
+        waiting += [one.path for one in folders]
 
 
 def _read(place: Path) -> str:

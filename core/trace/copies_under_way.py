@@ -8,6 +8,7 @@ there.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -193,18 +194,21 @@ def _happenings(block: BlockTrace) -> Iterator[tuple[int, int | _Executed | _End
     stores = steps[np.isin(block.pc[steps], copies) & (block.kind[steps] == EventKind.STORE)]
     for step in stores.tolist():
         yield block.event_at(step).tick, step
-    tracking = {
-        (event.tick, event.pc): int(event.places[0])
-        for event in block.record.phases
-        if event.kind == "arrive" and "async" in code[event.pc].modifiers
-    }
+    tracking: defaultdict[tuple[int, int], list[tuple[int, NDArray[np.intp]]]] = defaultdict(list)
+    for event in block.record.phases:
+        if event.kind in ("arrive", "track") and "async" in code[event.pc].modifiers:
+            for place in np.unique(event.places).tolist():  # each warp may have its own
+                told = place, event.lanes[event.places == place]
+                tracking[event.tick, event.pc].append(told)
     for instruction in code:
         if instruction.opcode != "cp":
             continue
         if closes_group(instruction) or groups_left(instruction) is not None:
             for tick, lanes in block.executions(instruction.pc):
-                place = tracking.get((tick, instruction.pc), -1)
-                yield tick, _Executed(instruction, lanes - block.lanes.start, place)
+                # A record of an earlier version may not say which mbarrier tracks them.
+                for place, who in tracking.get((tick, instruction.pc), [(-1, lanes)]):
+                    mine = who[(who >= block.lanes.start) & (who < block.lanes.stop)]
+                    yield tick, _Executed(instruction, mine - block.lanes.start, place)
     if any("mbarrier" in i.modifiers for i in code if i.opcode == "cp"):
         for event in block.record.phases:
             if event.kind == "end":

@@ -298,6 +298,8 @@ class _Reading:
     def _phases(self) -> Iterator[_Event]:
         kinds: dict[str, Kind] = {"arrive": "arrive", "block": "block", "wait": "pass"}
         for event in self.record.phases:
+            if event.kind == "track":
+                continue
             for place in np.unique(event.places).tolist():
                 if not self.first <= place * 8 < self.end:
                     continue
