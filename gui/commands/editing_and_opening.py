@@ -221,7 +221,7 @@ class Workbench(QObject):
             self.list_wanted.emit(Path(path))
             return
         if is_saved_trace(Path(path)):
-            self.opener.submit(load_job, path, self.recorder.ladder)
+            self.opener.submit(load_job, path, self.recorder.ladder, self.session.seed)
             return
         self.opener.submit(open_job, path, self.launches.get(path), None)
 
@@ -348,7 +348,7 @@ class Workbench(QObject):
         self.main.show_page("step")
         if loaded.form is not None:
             self._make_form(loaded.form, loaded.form.launch)
-        self.recorder.show(loaded.recorded, loaded.inputs)
+        self.recorder.show(loaded.recorded, loaded.inputs, loaded.seed)
 
     def _make_form(self, opened: Opened, launch: FileLaunch) -> None:
         self._form = opened

@@ -97,14 +97,15 @@ class Recorder(QObject):
         else:
             self.session.update(configuration=wanted, **asdict(given))
 
-    def show(self, recorded: Recorded, inputs: Inputs | None = None) -> None:
+    def show(self, recorded: Recorded, inputs: Inputs | None = None, seed: int = 0) -> None:
         """Show a record from a file as if it had been recorded now; only what it holds counts.
 
-        `inputs` is what its arrays hold, None for the arrays of a user's kernel.
+        `inputs` is what its arrays hold, of the random numbers of `seed`; None for the arrays of a
+        user's kernel.
         """
         if inputs is not None:
-            self._given = replace(self.conditions, inputs=inputs)
-            self.session.inputs = inputs
+            self._given = replace(self.conditions, inputs=inputs, seed=seed)
+            self.session.update(inputs=inputs, seed=seed)
         self._configure_as(recorded.origin.configuration)
         self.worker.cancel()
         self.counter.cancel()

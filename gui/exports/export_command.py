@@ -129,7 +129,11 @@ def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progres
     TilescopeError for what is none of these, or cannot be recorded.
     """
     if "?" not in text and is_saved_trace(Path(text)):
-        return _showing(load_job(progress, text, ladder).recorded)
+        loaded = load_job(progress, text, ladder)
+        session = _showing(loaded.recorded)
+        if loaded.inputs is not None:
+            session.inputs, session.seed = loaded.inputs, loaded.seed
+        return session
     if "?" not in text and text not in ladder and names_file(text):
         text = f"{quote(str(Path(text).absolute()))}?"
     moment = parse_link(text, ladder, themes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import Cancelled, ParameterError, TilescopeError
+from core.ladder.rung import DEFAULT_SEED
 
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
@@ -44,12 +46,14 @@ class Opened:
 class Loaded:
     """A saved trace, and what the form of a launch shows of it; None for a rung's.
 
-    `inputs` is what a rung's arrays hold, None for a launch of one's own.
+    `inputs` is what a rung's arrays hold, of the random numbers of `seed`; None for a launch of
+    one's own.
     """
 
     recorded: Recorded
     form: Opened | None
     inputs: Inputs | None = None
+    seed: int = 0
 
 
 def open_job(
@@ -110,7 +114,7 @@ def follow_job(_: Progress, shown: Configuration, after: FileLaunch) -> Configur
     return replace(shown, own=fitted)
 
 
-def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
+def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -> Loaded:
     """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
     from core.recording.trace_files import load_trace
     from gui.jobs.record_work import Recorded, prepare
@@ -126,17 +130,18 @@ def load_job(_: Progress, path: str, ladder: Ladder) -> Loaded:
         original = ladder[workload.rung].source
         edited = source if source != original else None
         shown = Configuration(workload.rung, workload.parameters, edited)
-        inputs = _inputs_of(ladder[workload.rung], workload)
+        inputs, seed = _inputs_of(ladder[workload.rung], workload, seed)
     else:
         original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
     prepare(trace, trace.recorded_blocks[0])
-    return Loaded(Recorded(trace, Origin(shown, original)), form, inputs)
+    return Loaded(Recorded(trace, Origin(shown, original)), form, inputs, seed)
 
 
-def _inputs_of(rung: Rung, workload: Workload) -> Inputs:
+def _inputs_of(rung: Rung, workload: Workload, seed: int) -> tuple[Inputs, int]:
     """What a saved launch's arrays hold, of what the form offers: "random" if it is none of that.
 
+    With the seed that gives it: `seed`, which the window has, or the usual one.
     A trace does not say it, and a record that is made anew has to begin with the same arrays.
     """
     from core.ladder.input_arrays import INPUTS
@@ -146,13 +151,13 @@ def _inputs_of(rung: Rung, workload: Workload) -> Inputs:
 
     saved = read(workload)
     try:
-        for inputs in INPUTS:
-            made = read(rung.workload_of(inputs, **workload.parameters))
+        for inputs, given in product(INPUTS, dict.fromkeys((seed, DEFAULT_SEED))):
+            made = read(rung.workload_of(inputs, given, **workload.parameters))
             if len(made) == len(saved) and all(map(np.array_equal, made, saved)):
-                return inputs
+                return inputs, given
     except ParameterError:  # of a rung that has changed since
         pass
-    return "random"
+    return "random", seed
 
 
 def _form_of(workload: Workload) -> Opened:
