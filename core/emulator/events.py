@@ -242,9 +242,9 @@ class PhaseEvent:
 
     `kind`: lanes "init" or "inval" objects; lanes "arrive"; a phase is at its "end"; lanes "block"
     until it is; lanes know that it has ended, and "wait" no more; in a record, lanes have objects
-    "track" their `cp.async`. But for "end" there is one place a lane. A place less than 0 is the barrier of a cluster, -1 that of the first. `pc` is the
-    lanes' instruction, -1 at an "end". `is_relaxed`: lanes arrive without releasing what they did
-    before. `site` as in `AccessEvent`.
+    "track" their `cp.async`. But for "end" there is one place a lane. A place less than 0 is the
+    barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
+    `is_relaxed`: lanes arrive without releasing what they did before. `site` as in `AccessEvent`.
     """
 
     kind: str

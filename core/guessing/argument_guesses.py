@@ -336,7 +336,8 @@ def _is_index(name: str, text: str) -> bool:
     for inside in re.finditer(r"(?<=\w)\s*\[([^\[\];%&]*)", text):
         if held.isdisjoint(re.findall(r"\w+", inside[1])):
             continue
-        rest = text[inside.end() : text.find(";", inside.end()) % (len(text) + 1)]
+        end = text.find(";", inside.end())
+        rest = text[inside.end() : end if end >= 0 else None]
         if "%" not in rest and "&" not in rest:
             return True
     return bool(re.search(rf"\w\s*\[[^\[\];%&]*{element}(?![^;]*[%&])", text))

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from core.guessing.launch_guess import guess_launch
+from core.ladder.rung import DEFAULT_SEED
 from core.own_files.launch_texts import FileLaunch, file_workload
 from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.recording.trace_files import save_trace
+from gui.exports.export_command import opened as exported
+from gui.looks.theme import theme_names
 from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 
 MS = 40_000
@@ -114,6 +117,24 @@ def test_the_form_says_what_its_arrays_hold(window, qtbot, ladder, tmp_path):
         assert window.form.inputs.choice.currentData() == inputs
         assert not window.recorder.worker.busy, "what was saved is shown, and not recorded anew"
         assert window.session.parameters == {"n": 6, "tile": 2}
+
+
+@pytest.mark.parametrize(("saved", "before"), [(8, 8), (DEFAULT_SEED, 8)])
+def test_the_seed_is_one_that_gives_its_arrays(window, qtbot, ladder, tmp_path, saved, before):
+    save_trace(record(ladder["tiled"].workload_of("small", saved, n=6, tile=2)), tmp_path / "t.npz")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.recorder.ask(
+            Configuration("tiled", {"n": 8, "tile": 4}), given=Conditions(seed=before)
+        )
+    opened(window, qtbot, tmp_path / "t.npz")
+    assert (window.session.inputs, window.session.seed) == ("small", saved)
+    assert not window.recorder.worker.busy, "what was saved is shown, and not recorded anew"
+
+
+def test_an_export_of_it_knows_its_inputs(qapp, ladder, tmp_path):
+    save_trace(record(ladder["tiled"].workload_of("small", n=6, tile=2)), tmp_path / "t.npz")
+    session = exported(str(tmp_path / "t.npz"), ladder, theme_names(), lambda _: None)
+    assert session.inputs == "small"
 
 
 def test_it_is_known_by_what_it_holds_and_not_by_its_name(window, qtbot, ladder, tmp_path):

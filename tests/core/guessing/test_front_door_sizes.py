@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from core.errors import ArgumentError
+from core.guessing.argument_guesses import _is_index
 from core.guessing.launch_guess import completed, first_kernel
 from core.guessing.trial_runs import fitted
 from core.own_files.launch_texts import FileLaunch, file_workload
@@ -230,3 +232,11 @@ def test_the_defaults_of_a_class_template_are_its_launchs():
     """
     launch = launch_of(source)
     assert (launch.kernel, launch.block) == ("scale<24>", "24")
+
+
+def test_many_variables_with_elements_cost_little_time():
+    text = "".join(f"int v{i} = d[{i}]; h[{i}] = v{i};\n" for i in range(4000))
+    started = time.process_time()
+    assert not _is_index("d", text)
+    assert _is_index("d", f"{text} h[v3999] = 1;")
+    assert time.process_time() - started < 3  # a search of the text for each took over ten

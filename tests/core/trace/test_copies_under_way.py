@@ -160,3 +160,66 @@ def test_kernels_that_copy_nothing_have_none():
     trace = record(KERNELS["tiled"].workload(n=8, tile=4))
     block = trace.block(0)
     assert not any(len(CopiesUnderWay(block).at(block, s)) for s in range(block.n_steps))
+
+
+def test_each_mbarrier_ends_the_copies_that_it_tracks(tmp_path):
+    """`cuda::memcpy_async` has its mbarrier track copies without an arrival of its own."""
+    source = """#include <cuda/barrier>
+#include <utility>
+extern "C" __global__ void k(const int* in, int* out)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar[2];
+    __shared__ int ring[2][64];
+    int i = threadIdx.x;
+    if (i < 2) init(&bar[i], 64);
+    __syncthreads();
+    cuda::memcpy_async(&ring[0][i], &in[i], sizeof(int), bar[0]);
+    cuda::memcpy_async(&ring[1][i], &in[64 + i], sizeof(int), bar[1]);
+    auto t0 = bar[0].arrive();
+    out[i] = 4;
+    auto t1 = bar[1].arrive();
+    bar[0].wait(std::move(t0));
+    out[i] = ring[0][i];
+    bar[1].wait(std::move(t1));
+    out[i] = ring[1][i];
+}
+"""
+    arrays = {"in": np.arange(1, 129).astype(np.int32), "out": np.zeros(64, np.int32)}
+    trace = trace_of(source, arrays, block=64)
+    save_trace(trace, tmp_path / "t.npz")
+    for one in (trace, load_trace(tmp_path / "t.npz")):
+        block = one.block(0)
+        (between,) = steps_at(block, line_of(source, "out[i] = 4"))[:1]
+        assert under_way(one, block, between)[1].all()
+        (after,) = steps_at(block, line_of(source, "out[i] = ring[0]"))[-1:]
+        assert not under_way(one, block, after)[0].any()
+        (last,) = steps_at(block, line_of(source, "out[i] = ring[1]"))[-1:]
+        assert not under_way(one, block, last).any()
+
+
+def test_each_warp_has_its_own_mbarrier():
+    source, trace, block = launched(
+        """
+    __shared__ unsigned long long own[2];
+    int w = i / 32;
+    if (i % 32 == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(AT(&own[w])), "r"(32 + 32 * w));
+    __syncthreads();
+    COPY(&ring[0][i], &in[i]);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(AT(&own[w])) : "memory");
+    if (w == 0) {
+        int done;
+        do {
+            asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0;"
+                         " selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(AT(&own[0])) : "memory");
+        } while (!done);
+        out[i] = ring[0][i] + 1;
+    }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+"""
+    )
+    (step,) = steps_at(block, line_of(source, "ring[0][i] + 1"))[:1]
+    found = under_way(trace, block, step)[0]
+    assert not found[:32].any(), "they are there, as their warp has seen"
+    assert found[32:].all()
