@@ -217,13 +217,12 @@ class Workbench(QObject):
         moments.
         """
         path = str(Path(path).absolute())
-        if path.endswith(".txt"):
-            self.list_wanted.emit(Path(path))
-            return
         if is_saved_trace(Path(path)):
             self.opener.submit(load_job, path, self.recorder.ladder, self.session.seed)
-            return
-        self.opener.submit(open_job, path, self.launches.get(path), None)
+        elif path.endswith(".txt"):
+            self.list_wanted.emit(Path(path))
+        else:
+            self.opener.submit(open_job, path, self.launches.get(path), None)
 
     def recent_files(self) -> list[tuple[str, str]]:
         """The sources that were shown last, the latest first: each a key, its name and kernel."""

@@ -1066,7 +1066,7 @@ class SharedView(PointedView):
         if not self.session.hides("shared.banks"):
             words += f", bank {grid.bank_of(flat)}"
         if grid.copying[row, column]:
-            return f"{words}, being copied: not there yet"
+            return f"{words}, being copied: may not be there yet"
         if not grid.written[row, column]:
             return f"{words}, not written yet"
         block, writer = self.session.block_trace, int(grid.writers[row, column])

@@ -137,10 +137,11 @@ def test_an_export_of_it_knows_its_inputs(qapp, ladder, tmp_path):
     assert session.inputs == "small"
 
 
-def test_it_is_known_by_what_it_holds_and_not_by_its_name(window, qtbot, ladder, tmp_path):
+@pytest.mark.parametrize("name", ["kept.trace", "kept.txt"])
+def test_it_is_known_by_what_it_holds_and_not_by_its_name(window, qtbot, ladder, tmp_path, name):
     trace = record(ladder["tiled"].workload(n=6, tile=2))
-    save_trace(trace, tmp_path / "kept.trace")
-    opened(window, qtbot, tmp_path / "kept.trace")
+    save_trace(trace, tmp_path / name)
+    opened(window, qtbot, tmp_path / name)
     assert window.session.trace.counters == trace.counters
     assert window.form.values() == {"n": 6, "tile": 2}
 
