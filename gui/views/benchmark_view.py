@@ -69,8 +69,10 @@ from gui.scenes.benchmark import (
     rates_of,
     row_of,
     rows_of,
+    series_of_launch,
     state_sentence,
     table_sentence,
+    unmeasured_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
 from gui.scenes.names_and_numbers import in_window, plural
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
     from gui.scenes.session import Session
+    from gui.scenes.session_values import Configuration
 
 REDRAW_MS = 33
 
@@ -170,11 +173,11 @@ class BenchmarkView(PageView):
         self._show_curves()
         if configuration is not None and not self.model.running:
             with QSignalBlocker(self.results):
-                row = self.results.select_rung(configuration.rung)
-            if row is not None and row.measured is not None:
-                self._show_measured(row.measured)
-            elif row is not None:
-                self._on_row(row, by_user=False)
+                found = self.results.select_series(series_of_launch(configuration))
+            if found is not None:
+                self._show_measured(found)
+            elif self.picked is None or "configuration" in names:
+                self._show_unmeasured(configuration)
 
     def _look_for_gpus(self) -> None:
         self.model.look_for_gpus()
@@ -375,6 +378,12 @@ class BenchmarkView(PageView):
         self.shown.setText(measured_sentence(measured))
         self.curves.plot.set_chosen(result.series)
 
+    def _show_unmeasured(self, configuration: Configuration) -> None:
+        machine = self.results.machine.currentText()
+        self.launches.show_values([], "GFLOPS")
+        self.shown.setText(unmeasured_sentence(self._ladder, configuration, machine))
+        self.curves.plot.set_chosen(series_of_launch(configuration))
+
     def _show_launches(self, times_ms: Sequence[float], flops: int | None) -> None:
         unit = "ms" if flops is None else "GFLOPS"
         self.launches.show_values(rates_of(times_ms, flops), unit)
@@ -385,7 +394,7 @@ class BenchmarkView(PageView):
         self.caption = Caption("Looking for a GPU …")
         self.trouble = Caption(role="error")
         self.trouble.hide()
-        self.shown = Caption()
+        self.shown = Caption("Choose a kernel.")
         self.shown.may_take(6)  # beside a projector's large type the plots leave it little width
         self._build_setup()
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
@@ -827,12 +836,14 @@ class ResultsPanel(QWidget):
         if place is not None:
             self.table.selectRow(place)
 
-    def select_rung(self, rung: str) -> ResultRow | None:
-        place = best_row(self.rows, rung)
+    def select_series(self, series: str) -> Measured | None:
+        """Select the fastest of a kernel's results; None where none of it was timed."""
+        place = best_row(self.rows, series)
         if place is None:
+            self.table.clearSelection()
             return None
         self.table.selectRow(place)
-        return self.rows[place]
+        return self.rows[place].measured
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():

@@ -73,6 +73,13 @@ def test_without_a_gpu_the_recorded_results_are_shown(qtbot, ladder):
     assert view.shown.text().startswith("Tiled (")
     assert coloured(view.curves.plot) > 200
     assert view.launches.values
+    session.configuration = Configuration("broken_fill_barrier", {"n": 16, "tile": 4})
+    qtbot.waitUntil(lambda: not view.launches.values)
+    said = view.shown.text()
+    assert said.startswith("Broken: no first barrier has no timed launch among the results of NV")
+    assert said.endswith("Run it on a GPU, choose another machine, or import results of it.")
+    session.configuration = Configuration("transpose_naive", {"n": 16})  # without a rate
+    qtbot.waitUntil(lambda: bool(view.launches.values))
     view.shut_down()
 
 
