@@ -39,7 +39,7 @@ from gui.background import Worker, sentence_of
 from gui.jobs.ceilings_work import CeilingCounter
 from gui.jobs.opening_work import file_to_sweep_job
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
@@ -79,7 +79,7 @@ from gui.scenes.names_and_numbers import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
 from gui.views.dialogs import ask_where
-from gui.views.page_widgets import Choice, PageView, panels_in, simple_or_all
+from gui.views.page_widgets import Choice, PageView, ScrolledPage, panels_in, simple_or_all
 from gui.views.question_in_views import Veil
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.widgets import Caption, Panel, action_button, fitting_choice, offer, push_button
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from gui.scenes.session_values import Configuration
 
 REDRAW_MS = 33
+PLOT_LINES, TABLE_LINES = 5, 4  # in heights of a control: what is always in sight of each
 
 
 def start_worker(number: int) -> GpuWorker:
@@ -396,26 +397,37 @@ class BenchmarkView(PageView):
         self.trouble.hide()
         self.shown = Caption("Choose a kernel.")
         self.shown.may_take(6)  # beside a projector's large type the plots leave it little width
-        self._build_setup()
+        body = QWidget()
+        page = stacked(body, self._setup_panel(), gap=8)
+        fill(self, ScrolledPage(body))
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
         splitter.addWidget(plots)
-        self._page.addWidget(splitter, 1)
-        self.veil = Veil(self.session, "benchmark", self, (splitter,))
+        page.addWidget(splitter, 1)
+        self.veil = Veil(self.session, "benchmark", body, (splitter,))
         self._build_plots(plots)
         self._build_results(splitter)
+        self._keep_room()
+
+    def _keep_room(self) -> None:
+        """Leave plots and table legible: where they have less room the page scrolls."""
+        line = current_theme().spacing.control
+        self.launches.setMinimumHeight(PLOT_LINES * line)
+        self.curves.plot.setMinimumHeight(PLOT_LINES * line)
+        self.results.table.setMinimumHeight(TABLE_LINES * line)
 
     def restyle(self) -> None:
         self.strip.restyle()
         self.results.table.fit()
         self.launches.restyle()
         self.curves.plot.draw()
+        self._keep_room()
 
-    def _build_setup(self) -> None:
+    def _setup_panel(self) -> Panel:
         setup = QWidget()
         self.strip = SetupStrip()
         stacked(setup, self.strip, self.trouble, gap=4)
-        self._page = stacked(self, Panel("Measure", setup, caption=self.caption), gap=8)
+        return Panel("Measure", setup, caption=self.caption)
 
     def _build_plots(self, plots: QSplitter) -> None:
         self.launches = LaunchPlot()

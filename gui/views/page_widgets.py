@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -28,7 +28,7 @@ from gui.looks.labels_and_layouts import named, side_by_side, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.session_view import SessionView
-from gui.views.widgets import Caption, Segmented
+from gui.views.widgets import Caption, Scrolled, Segmented
 
 log = logging.getLogger(__name__)
 
@@ -209,6 +209,20 @@ def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) 
     for place, part in enumerate(shares):
         splitter.setStretchFactor(place, part)
     splitter.setSizes(list(sizes))
+
+
+class ScrolledPage(Scrolled):
+    """Scrolls a page up and down where its parts need more room, and is wide enough for them."""
+
+    def minimumSizeHint(self) -> QSize:
+        bar = self.verticalScrollBar().sizeHint().width()
+        wide = self.widget().minimumSizeHint().width() + bar
+        return QSize(wide, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 def simple_or_all(session: Session) -> Segmented:

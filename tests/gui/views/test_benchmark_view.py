@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QToolButton
 
 from core.errors import GpuUnavailable
 from core.gpu.result_files import read_results
 from core.gpu.worker_messages import WorkerFailure
 from gui.background import close_workers
+from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.session import Session
 from gui.scenes.session_values import Configuration
 from gui.views.benchmark_plot import LaunchPlot
 from gui.views.benchmark_view import BenchmarkView, FileDialog
+from gui.views.page_widgets import ScrolledPage
+from gui.views.widgets import Caption
 from tests.core.gpu.fake_gpu import FakeGpu
 
 
@@ -498,3 +502,30 @@ def test_nothing_says_running_after_a_gpu_that_was_given_up(qtbot, page, gpu):
     finish(qtbot, page)
     qtbot.waitUntil(lambda: "running" not in page.shown.text())
     assert "given up" in page.caption.text()
+
+
+@pytest.mark.parametrize("size", [175, 200])
+def test_large_text_is_whole_on_a_small_screen(qtbot, qapp, ladder, size):
+    """The page of a window of 1366 x 768 scrolls."""
+    apply_theme(qapp, "light", size)
+    session = Session()
+    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
+    view = BenchmarkView(session, ladder, lambda number: NoGpu())
+    qtbot.addWidget(view)
+    view.resize(1330, 660)
+    view.show()
+    qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
+    qtbot.wait(20)
+    for kind in (Caption, QToolButton, QPushButton, QComboBox, QCheckBox):
+        for part in view.findChildren(kind):
+            if part.isVisible() and part.window() is view:
+                assert part.height() >= part.minimumSizeHint().height(), part
+    line = current_theme().spacing.control
+    assert min(view.launches.height(), view.curves.plot.height()) >= 5 * line
+    assert view.results.table.height() >= 4 * line
+    bar = view.findChild(ScrolledPage).verticalScrollBar()
+    assert bar.maximum() > 0
+    view.resize(1330, 1600)
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
+    view.shut_down()
+    apply_theme(qapp, "light")
