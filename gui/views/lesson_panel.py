@@ -74,7 +74,7 @@ class LessonPanel(QFrame):
         self.next = push_button("Next", "The next question (Return, or PgDown)", primary=True)
         self.again = push_button("Other numbers", "The same question again with other numbers")
         self.once_more = push_button("Once more", "The same question again")
-        self.why_button = action_button("Why?", "Explain the number that is asked for (W)")
+        self.why_button = action_button("Why?", "Explain what was asked for")
         self.hint = action_button("Hint", "A hint; there are up to three")
         self.solution = action_button("Solution", "Show a kernel that meets the goals, and step it")
         self.look = action_button("Back here", "Back to what the question looks at")
