@@ -23,8 +23,9 @@ from gui.looks.theme import current_theme
 from gui.scenes.names_and_numbers import in_window, plural
 from gui.scenes.veils_and_picks import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
+from gui.views.buttons_and_choices import RETURN, action_button, icon_button, push_button
+from gui.views.captions_and_panels import Scrolled
 from gui.views.glossary_words import ProseLabel
-from gui.views.widgets import RETURN, Scrolled, action_button, icon_button, push_button
 
 if TYPE_CHECKING:
     from core.lessons.posing_and_marking import Answer

@@ -19,8 +19,8 @@ from gui.scenes.session import Session
 from gui.scenes.session_values import Configuration
 from gui.views.benchmark_plot import LaunchPlot
 from gui.views.benchmark_view import BenchmarkView, FileDialog
-from gui.views.page_widgets import ScrolledPage
-from gui.views.widgets import Caption
+from gui.views.captions_and_panels import Caption
+from gui.views.subject_and_device import ScrolledPage
 from tests.core.gpu.fake_gpu import FakeGpu
 
 
