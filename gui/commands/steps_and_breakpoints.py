@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
-from gui.scenes.moment_links import parse_element
+from core.links import parse_element
 from gui.scenes.names_and_numbers import grouped, index_text
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session

@@ -28,7 +28,7 @@ from core.wording import assignments
 from gui.exports.exported_views import MEMORY, Stage
 from gui.exports.svg_device import Pool, drawn
 from gui.looks.theme import RESOURCES, Theme, current_theme
-from gui.scenes.moment_links import LOOKS
+from gui.scenes.moment_links import MATRIX_LOOKS
 from gui.scenes.names_and_numbers import common_ends, grouped
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
@@ -354,6 +354,6 @@ def _session(posed: Posed) -> Session:
     source = posed.here.recorder.ladder[link.rung].source
     session.origin = Origin(Configuration(link.rung, link.parameters), source)
     session.trace = trace
-    session.update(**{name: link.looks[name] == "1" for name in LOOKS if name in link.looks})
+    session.update(**{name: link.looks[name] for name in MATRIX_LOOKS if name in link.looks})
     session.update(block=link.block, thread=link.thread)
     return session

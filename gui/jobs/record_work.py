@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from core.cancelling import within
 from core.errors import TilescopeError
 from core.garbage_collection import uncollected
+from core.own_files.launch_texts import UNTITLED
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
 from gui.scenes.session import source_key
-from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origin
+from gui.scenes.session_values import Conditions, Configuration, Origin
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -24,6 +24,7 @@ from psygnal import Signal
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import WARP
+from core.links import MOST, Element
 from core.rules.shared_memory import BANKS
 from gui.scenes import veils_and_picks
 from gui.scenes.breakpoints import (
@@ -41,12 +42,10 @@ from gui.scenes.session_values import (
     COMPARED_VIEWS,
     MAX_SPEED,
     MIN_SPEED,
-    MOST,
     TEXT_SIZES,
     UNITS,
     Breakpoint,
     Configuration,
-    Element,
     Hover,
     Origin,
     Unit,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from core.ladder.input_arrays import Inputs
 from core.ladder.rung import DEFAULT_SEED
+from core.links import Element
+from core.own_files.launch_texts import UNTITLED
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
@@ -26,13 +28,6 @@ COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters"
 MIN_SPEED, MAX_SPEED = 0.5, 60.0
 TEXT_SIZES = (80, 90, 100, 115, 130, 150, 175, 200)
 """Sizes of text there are, in per cent of the theme's."""
-MOST = 2**31 - 1
-"""The largest number that a place or a parameter may have: Qt's signals carry no larger one."""
-UNTITLED = "untitled.cu"
-"""The path of a text that is in no file. Paths of files are absolute: none equals this."""
-
-Element = tuple[str, tuple[int, ...]]
-"""An array's name and an index into it: ``("A", (0, 2))``."""
 
 
 @dataclass(frozen=True)
