@@ -10,7 +10,7 @@ from core.own_files.launch_texts import FileLaunch
 from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
 from gui.scenes.launch_differences import factor
-from gui.scenes.moment_links import window_link
+from gui.scenes.moment_links import configuration_of, window_link
 from gui.scenes.paired_sessions import PRESETS, counterpart
 from gui.scenes.saved_state import Saved
 from gui.scenes.session_values import Configuration
@@ -431,7 +431,7 @@ def test_the_copied_link_leads_back(compared, window, qapp, ladder):
     window.session.step = 40
     window.moments.copy_link()
     moment = window_link(qapp.clipboard().text(), ladder, ("light",))
-    assert moment.versus == window.session.versus
+    assert configuration_of(moment.versus) == window.session.versus
     assert moment.step == 40
     window.show_page("step")
     window.moments.copy_link()
