@@ -32,8 +32,8 @@ from gui.jobs.opening_work import (
     open_job,
     turn_job,
 )
+from gui.scenes.configuration import Conditions, Configuration
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
-from gui.scenes.session_values import Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"

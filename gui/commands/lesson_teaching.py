@@ -39,7 +39,7 @@ from gui.scenes.course_shown import EXERCISES
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting
 from gui.scenes.lists_of_moments import Named
 from gui.scenes.moment_links import must_be_shown
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.numbers_and_sentences import plural
 from gui.views.answer_fields import ClickField, SliderField
 from gui.views.lesson_panel import LessonPanel
 

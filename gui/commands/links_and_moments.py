@@ -15,6 +15,7 @@ from core.links import EXAMPLE, Link
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.window_base import Window
 from gui.looks.theme import theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.lists_of_moments import Named, read, write
 from gui.scenes.moment_links import (
     conditions_of,
@@ -25,8 +26,7 @@ from gui.scenes.moment_links import (
     window_link,
     with_instructions,
 )
-from gui.scenes.names_and_numbers import plural
-from gui.scenes.session_values import Configuration
+from gui.scenes.numbers_and_sentences import plural
 from gui.views.dialogs import ask_text
 
 FILES = "Moments (*.txt);;All files (*)"

@@ -18,6 +18,7 @@ from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window_base import Window
 from gui.jobs.opening_work import Opened, open_job
+from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.matching_steps import Measure, Pairs, largest_difference, next_difference
 from gui.scenes.paired_sessions import (
@@ -30,7 +31,6 @@ from gui.scenes.paired_sessions import (
 )
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.ladder_panel import SideColumn
 
 

@@ -23,10 +23,10 @@ from gui.exports.replay_page import lesson_chapters
 from gui.jobs.opening_work import load_job, open_job
 from gui.jobs.record_work import Recorded, record_job
 from gui.looks.theme import bare_application, theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.moment_links import conditions_of, configuration_of, go_to, window_link
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.numbers_and_sentences import plural
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.own_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
-    from gui.scenes.session_values import Configuration
+    from gui.scenes.configuration import Configuration
 
 NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
 
@@ -119,7 +119,7 @@ def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -
     from core.links import checksum
     from core.recording.trace_files import load_trace
     from gui.jobs.record_work import Recorded, prepare
-    from gui.scenes.session_values import Configuration, Origin
+    from gui.scenes.configuration import Configuration, Origin
 
     trace = load_trace(Path(path))
     if not trace.recorded_blocks:

@@ -24,8 +24,9 @@ from core.links import (
     text_of,
 )
 from core.rules.shared_memory import BANKS
+from gui.scenes.configuration import Conditions, Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import PAGE_KEYS, Conditions, Configuration
+from gui.scenes.setting_choices import PAGE_KEYS
 from gui.scenes.step_views import VIEW_NAMES
 
 GIVEN = ("inputs", "order", "seed")

@@ -22,9 +22,10 @@ from core.errors import TilescopeError
 from core.links import MOST, checksum
 from core.own_files.launch_texts import FileLaunch
 from core.own_files.sources_and_headers import read_plain
+from gui.scenes.configuration import Configuration
 from gui.scenes.lists_of_moments import Named
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint, Configuration
 
 T = TypeVar("T")
 

@@ -38,7 +38,7 @@ from gui.scenes.benchmark_plot import (
     series_of,
     values_of,
 )
-from gui.scenes.names_and_numbers import grouped
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
 from gui.views.drawing_tools import LEFT, text
 from gui.views.plots import Chart, HaloText, pg, symbol_size

@@ -73,7 +73,7 @@ from gui.scenes.benchmark import (
     table_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
-from gui.scenes.names_and_numbers import in_window, plural
+from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
 from gui.views.dialogs import ask_where

@@ -49,8 +49,8 @@ from gui.views.widgets import Caption, Panel, Scrolled, Segmented, push_button
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.ladder import Ladder
+    from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
-    from gui.scenes.session_values import Configuration
 
 
 # Occupancy over one resource, with the present value as a line to drag.

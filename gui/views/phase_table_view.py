@@ -36,8 +36,8 @@ from gui.scenes.phase_table_shown import (
     why_no_table,
 )
 from gui.scenes.question_in_views import ANSWER_FIRST
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.views.question_in_views import Veil, draw_veil
 from gui.views.session_view import SessionView
 from gui.views.tables import EDGE, Index

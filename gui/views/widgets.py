@@ -37,7 +37,7 @@ from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_la
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
-from gui.scenes.names_and_numbers import unbroken
+from gui.scenes.numbers_and_sentences import unbroken
 from gui.scenes.session import Session
 
 RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)

@@ -9,9 +9,9 @@ from core.ladder import all_kernels
 from core.lessons.course import load_course
 from core.lessons.lesson_files import read_lesson
 from core.links import parse_link
+from gui.scenes.configuration import Conditions, Configuration, Origin
 from gui.scenes.launch_differences import outcome
 from gui.scenes.moment_links import conditions_of, link_to, show_pages, window_link
-from gui.scenes.session_values import Conditions, Configuration, Origin
 
 RECORDING_MS = 60_000
 

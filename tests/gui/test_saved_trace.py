@@ -13,7 +13,7 @@ from core.recording.record_launch import record
 from core.recording.trace_files import save_trace
 from gui.exports.export_command import opened as exported
 from gui.looks.theme import theme_names
-from gui.scenes.session_values import Conditions, Configuration
+from gui.scenes.configuration import Conditions, Configuration
 
 MS = 40_000
 MINE = """

@@ -177,7 +177,7 @@ def test_ctrl_0_brings_all_back_too(filled):
 
 @pytest.mark.slow
 def test_a_link_carries_it(filled, ladder, window):
-    from gui.scenes.session_values import Configuration, Origin
+    from gui.scenes.configuration import Configuration, Origin
 
     session = filled.session
     session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "")

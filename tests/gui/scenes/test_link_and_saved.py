@@ -14,10 +14,12 @@ import pytest
 from core.errors import ParameterError, TilescopeError
 from core.links import LONGEST, LONGEST_READ, MOST, MOST_SOURCE, Link, checksum, pack, parse_link
 from core.own_files.launch_texts import FileLaunch
+from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.lists_of_moments import Named
 from gui.scenes.moment_links import go_to, link_to, window_link
 from gui.scenes.saved_state import Saved, find, load, merged, said_aside, save, selection
-from gui.scenes.session_values import PAGE_KEYS, Breakpoint, Configuration, Origin
+from gui.scenes.selection import Breakpoint
+from gui.scenes.setting_choices import PAGE_KEYS
 from gui.shell.pages import PAGES
 
 THEMES = ("light", "dark", "projector")
