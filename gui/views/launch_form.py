@@ -40,16 +40,9 @@ from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split
 from gui.scenes.numbers_and_sentences import clipped, in_window
 from gui.scenes.session import Session
 from gui.scenes.shortened_names import told_apart
-from gui.views.page_widgets import Choice
-from gui.views.widgets import (
-    AtLowerEdge,
-    Fields,
-    Segmented,
-    StopSlider,
-    StopSpin,
-    icon_button,
-    name_choices,
-)
+from gui.views.buttons_and_choices import Segmented, StopSlider, StopSpin, icon_button, name_choices
+from gui.views.captions_and_panels import AtLowerEdge, Fields
+from gui.views.subject_and_device import Choice
 
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
