@@ -119,18 +119,19 @@ class BlockTrace:
         """What the machine wrote down of the access that a step makes."""
         return self.record.accesses[int(self._steps.event[step])]
 
-    def ticks_of(self, thread: int, pcs: Sequence[int]) -> NDArray[np.int64]:
-        """When a thread executed any of these instructions, ascending."""
-        path = self._thread_path(thread)
-        return path.ticks[np.isin(path.pcs, pcs)]
-
     def executions(self, pc: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """When the block's threads executed an instruction, and the lanes that did, by tick."""
+        """When the block's threads executed an instruction, and the lanes that did, by tick.
+
+        Lanes that the guard of arithmetic or of a jump holds back count among them.
+        """
         every = np.arange(self.lanes.start, self.lanes.stop)
         for place in np.flatnonzero(self._path.pcs == pc).tolist():
-            mask = self._segments.masks[int(self._path.segments[place])]
+            tick = int(self._path.ticks[place])
+            way = self._segments.masks[int(self._path.segments[place])]
+            mask = self.record.guarded.get(tick, way)
             lanes = every if mask is None else every[mask[self.lanes]]
-            yield int(self._path.ticks[place]), lanes
+            if len(lanes):
+                yield tick, lanes
 
     # -- columns ----------------------------------------------------------------------------
 

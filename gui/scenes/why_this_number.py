@@ -61,7 +61,14 @@ class OnPage:
     make: Callable[[], Explanation] = field(compare=False)
 
 
-Topic = Step | Place | Fetched | OnPage
+@dataclass(frozen=True)
+class OfQuestion:
+    """What a lesson's question was about, explained already: it stays, whatever is looked at."""
+
+    explanation: Explanation
+
+
+Topic = Step | Place | Fetched | OnPage | OfQuestion
 
 
 def topic_of_moment(session: Session, front: str = "") -> Topic:
@@ -109,6 +116,8 @@ def explain(session: Session, topic: Topic) -> Explanation:
     """The explanation of a topic as things stand now, and of which build the number is."""
     if isinstance(topic, OnPage):
         return topic.make()
+    if isinstance(topic, OfQuestion):
+        return topic.explanation
     found = _explain(session, topic)
     if session.trace is None or not found.sections:
         return found

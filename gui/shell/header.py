@@ -12,7 +12,7 @@ from gui.looks.style_sheet import set_style
 from gui.scenes.names_and_numbers import spaced
 from gui.scenes.session import Session
 from gui.shell.pages import PAGES
-from gui.views.widgets import Segmented, icon_button
+from gui.views.buttons_and_choices import Segmented, icon_button
 
 SPARE = 28  # pixels of margins and gaps at each side
 LEAST_TITLE = 9  # digits; of a title that is shortened further nothing could be read

@@ -22,15 +22,16 @@ from gui.scenes.session_values import TEXT_SIZES, Configuration
 from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
+from gui.views.buttons_and_choices import name_choices
+from gui.views.captions_and_panels import Panel
 from gui.views.glossary_words import Words
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
 from gui.views.lesson_panel import LessonPanel
 from gui.views.message_bar import BusySign, MessageBar, MomentTitle
-from gui.views.page_widgets import Page, Pages, PageWidget
+from gui.views.page_stack import Page, Pages, PageWidget
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
-from gui.views.widgets import Panel, name_choices
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -23,11 +23,12 @@ from gui.scenes.counter_table import (
 from gui.scenes.names_and_numbers import capital, grouped, spaced
 from gui.scenes.session import Session
 from gui.scenes.session_values import Hover, Profile
+from gui.views.buttons_and_choices import Segmented
+from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT, text
 from gui.views.question_in_views import Veil
 from gui.views.session_view import SessionView
 from gui.views.tables import Index, RowModel, RowTable
-from gui.views.widgets import Caption, Segmented
 
 REQUESTS = 2
 BAR = 5

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 
 from gui.looks.labels_and_layouts import named, stacked, styled_label
 from gui.looks.theme import current_theme
+from gui.views.captions_and_panels import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm
 from gui.views.tables import Index
-from gui.views.widgets import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

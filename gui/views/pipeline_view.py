@@ -26,6 +26,7 @@ from gui.scenes.pipeline_words import (
     stage_name,
 )
 from gui.scenes.session import Session
+from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import (
     AWAY,
     CENTRE,
@@ -45,7 +46,6 @@ from gui.views.drawing_tools import (
 )
 from gui.views.question_in_views import draw_veil
 from gui.views.session_view import SessionView
-from gui.views.widgets import Caption
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

@@ -16,7 +16,7 @@ from gui.scenes.session import Session
 from gui.scenes.session_values import Breakpoint, Element, Hover
 from gui.scenes.step_views import StepView
 from gui.scenes.why_this_number import Fetched
-from gui.views.widgets import Caption
+from gui.views.captions_and_panels import Caption
 
 ASKING = frozenset({"veiled", "answered", "lit", "pick_target"})
 """What a question changes of a session: every view follows it."""

@@ -48,6 +48,7 @@ from gui.scenes.shared_arrays_and_banks import (
     shared_scene,
 )
 from gui.scenes.veils_and_picks import Lit, Pick
+from gui.views.buttons_and_choices import action_button, why_button
 from gui.views.drawing_tools import (
     AWAY,
     CENTRE,
@@ -73,7 +74,6 @@ from gui.views.drawing_tools import (
 )
 from gui.views.question_in_views import PickPad, draw_lit, draw_lit_legend, draw_veil
 from gui.views.session_view import PointedView
-from gui.views.widgets import action_button, why_button
 
 # Where the parts of the shared memory view lie for a scene and a size.
 

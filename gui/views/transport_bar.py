@@ -37,10 +37,11 @@ from gui.scenes.transport_bar import (
     step_words,
     timeline_of,
 )
+from gui.views.buttons_and_choices import Segmented
+from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import Backdrop, fill
 from gui.views.question_in_views import draw_veil
 from gui.views.session_view import SessionView
-from gui.views.widgets import Caption, Segmented
 
 # The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
 #

@@ -39,6 +39,7 @@ from gui.scenes.warp_lanes import (
     why_empty,
     without_faults,
 )
+from gui.views.buttons_and_choices import why_button
 from gui.views.constant_and_local_painter import OwnMemoryPainter
 from gui.views.drawing_tools import (
     CENTRE,
@@ -68,7 +69,6 @@ from gui.views.drawing_tools import (
 from gui.views.drawing_tools import COLOR as FAULT
 from gui.views.question_in_views import PickPad, draw_lit, draw_lit_legend, draw_veil, legend_box
 from gui.views.session_view import PointedView
-from gui.views.widgets import why_button
 
 # Where the parts of the warp view lie for a scene and a size.
 

@@ -9,7 +9,7 @@ import pytest
 
 WIDGET = """
 from gui.views.session_view import SessionView
-from gui.views.widgets import Caption
+from gui.views.captions_and_panels import Caption
 
 
 class NoteView(SessionView):

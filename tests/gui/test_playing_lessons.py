@@ -13,6 +13,7 @@ from core.lessons.lesson_expressions import Element
 from core.lessons.posing_and_marking import right_answer
 from gui.looks.theme import apply_theme
 from gui.scenes.moment_links import Named, parse_link
+from gui.scenes.why_this_number import OfQuestion
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
@@ -483,3 +484,25 @@ def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qt
     answered(window, qtbot)
     assert not window.session.veiled
     assert not pad.isVisible()
+
+
+def test_why_explains_the_question_and_only_once_it_is_answered(window, qtbot):
+    teaching, explaining = begun(window, qtbot, "1A"), window.explaining
+    asked(window, qtbot)
+    assert not teaching.panel.why_button.isVisible()
+    teaching.why()
+    assert window.session.question is None
+    answered(window, qtbot)
+    window.session.last()  # wherever the views are meanwhile
+    teaching.panel.why_button.click()
+    qtbot.waitUntil(lambda: window.session.question is not None, timeout=MOST_MS)
+    assert isinstance(window.session.question, OfQuestion)
+    assert explaining.panel.isVisible()
+    assert explaining.panel.explanation.sections[0].heading == "Phases = 8"
+    window.session.first()
+    assert explaining.panel.explanation.sections[0].heading == "Phases = 8"
+    teaching.panel.why_button.click()
+    assert window.session.question is None
+    teaching.go(1)
+    asked(window, qtbot)
+    assert not explaining.panel.isVisible()

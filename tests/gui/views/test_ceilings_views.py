@@ -24,7 +24,7 @@ from gui.scenes.session import Session
 from gui.scenes.session_values import Configuration
 from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
-from gui.views.page_widgets import DeviceBox, Subject, subject_row
+from gui.views.subject_and_device import DeviceBox, Subject, subject_row
 
 WAIT_MS = 60_000
 
