@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
 
 from gui.looks.theme import theme_names
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget

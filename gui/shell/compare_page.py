@@ -38,7 +38,7 @@ from gui.scenes.paired_sessions import (
     views_shown,
 )
 from gui.scenes.session import Session
-from gui.scenes.session_values import COMPARED_VIEWS
+from gui.scenes.setting_choices import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
 from gui.views.buttons_and_choices import Segmented, action_button
 from gui.views.captions_and_panels import Caption, Panel

@@ -17,8 +17,9 @@ from gui.commands.theme_applier import Dressing
 from gui.commands.window_base import Window
 from gui.looks.labels_and_layouts import stacked
 from gui.looks.theme import NORMAL, theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import TEXT_SIZES, Configuration
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES

@@ -75,7 +75,7 @@ from gui.scenes.benchmark import (
     unmeasured_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
-from gui.scenes.names_and_numbers import in_window, plural
+from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
 from gui.views.buttons_and_choices import action_button, fitting_choice, offer, push_button
@@ -93,8 +93,8 @@ if TYPE_CHECKING:
     from core.gpu.worker_process import GpuWorker
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
+    from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
-    from gui.scenes.session_values import Configuration
 
 REDRAW_MS = 33
 PLOT_LINES, TABLE_LINES = 5, 4  # in heights of a control: what is always in sight of each
