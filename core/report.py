@@ -23,8 +23,8 @@ from core.gpu.result_files import load_recorded
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument
+from core.models.ceiling_counts import Counts, measure, measure_rung
 from core.models.ceilings import ceilings
-from core.models.launch_needs import Counts, measure, measure_rung
 from core.recording.count_launch import Counted
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
 from core.rules.global_memory import SECTOR

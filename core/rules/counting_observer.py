@@ -22,7 +22,7 @@ from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.ptx.ast import immediate
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.counters import SPACES, Tally, figures
-from core.rules.issue import Issue, IssueTable
+from core.rules.memory_instruction_issue import Issue, IssueTable
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}

@@ -26,7 +26,7 @@ from core.emulator.geometry import Geometry, warp_rows
 from core.emulator.launch_image import Image
 from core.errors import BudgetExceeded
 from core.rules.global_memory import LINE, SECTOR
-from core.rules.issue import IssueTable
+from core.rules.memory_instruction_issue import IssueTable
 
 # Which SM of an H200 each block runs on: what blocks leave in an L1 for others follows from it.
 #

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
 from core.errors import GpuUnavailable
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.result_files import read_results
-from core.gpu.worker_messages import WorkerFailure
 from gui.background import close_workers
 from gui.scenes.session import Session
 from gui.scenes.session_values import Configuration
