@@ -2,12 +2,14 @@
 
     python scripts/package_graph.py            the graph; fails where an arrow runs back
     python scripts/package_graph.py --sizes    lines by package alone; fails likewise
+    python scripts/package_graph.py --files    every file, and what it says that it is about
 
 Imports for type checkers count like any other: a name that hides a circle is one.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -30,11 +32,27 @@ def sizes() -> Counter[str]:
     """Lines of Python by package."""
     found: Counter[str] = Counter()
     for top in ("core", "gui"):
-        for path in (ROOT / top).rglob("*.py"):
+        for path in files_of(top):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             package = package_of(module.removesuffix(".__init__"))
             found[package] += len(path.read_text(encoding="utf-8").splitlines())
     return found
+
+
+def print_files() -> None:
+    """Each file's name, lines, and the first sentence of its docstring, folder by folder."""
+    for folder in sorted({path.parent for top in ("core", "gui") for path in files_of(top)}):
+        print(f"\n{folder.relative_to(ROOT)}/")
+        for path in sorted(folder.glob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            about = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0]
+            if path.name != "__init__.py" or len(text.splitlines()) > 1:
+                print(f"  {path.name:36}{len(text.splitlines()):5}  {' '.join(about.split())}")
+
+
+def files_of(top: str) -> list[Path]:
+    """The files of Python of core or gui."""
+    return sorted((ROOT / top).rglob("*.py"))
 
 
 def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
@@ -62,6 +80,9 @@ def layers(arrows: dict[str, set[str]]) -> list[list[str]]:
 
 def main() -> int:
     """Print the graph; 1 where packages, or more than two files, form a circle."""
+    if "--files" in sys.argv:
+        print_files()
+        return 0
     size = sizes()
     sys.path.insert(0, str(ROOT))
     graph = grimp.build_graph("core", "gui", cache_dir=None)

@@ -30,14 +30,16 @@ from core.cli.options import Compiler, cluster_option
 from core.cli.trace import verdict
 from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
-from core.own_files.sources_and_headers import read_plain
+from core.own_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
 from core.rules.counters import COUNTERS
-from core.wording import in_number
+from core.source.cuda_in_python import ENDINGS, NoCudaWithin
+from core.wording import in_number, listing
 
 if TYPE_CHECKING:
     from core.trace import Trace
 
-_ENDINGS = (".cu", ".cuh")
+_CUDA = (".cu", ".cuh")
+_OTHERS = ("site-packages", "node_modules")  # folders of programs that others have written
 _SECONDS = 30.0  # of processor time for each order
 _DEFAULT_ORDERS = 5
 _TEXTS = ("file", "kernel", "grid", "block")
@@ -93,7 +95,10 @@ class _Sent:
 def check(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE|FOLDER…", help="CUDA sources, or folders that hold some."),
+        typer.Argument(
+            metavar="FILE|FOLDER…",
+            help="CUDA sources, Python files or notebooks with CUDA, or folders that hold some.",
+        ),
     ],
     kernel: Annotated[
         str | None, typer.Option(help="Check this kernel only.", show_default=False)
@@ -167,15 +172,18 @@ def check(
 def sources(paths: Iterable[Path]) -> Iterator[Path]:
     """The files that paths mean, each once; those of a folder by name.
 
-    Raises TilescopeError for a path that is not there, or a folder without sources.
+    Of Python files and notebooks in a folder those with a kernel are meant, unless they lie in a
+    hidden folder or an installed package. Raises TilescopeError for a path that is not there, or a
+    folder without sources.
     """
     seen: set[Path] = set()
     for path in paths:
         files = [path]
         if path.is_dir():
-            files = sorted(p for p in path.rglob("*") if p.suffix in _ENDINGS and p.is_file())
+            files = sorted(p for p in path.rglob("*") if p.is_file() and _is_meant(p, path))
             if not files:
-                raise TilescopeError(f"{path} has no CUDA source: no {' or '.join(_ENDINGS)}.")
+                endings = listing([*_CUDA, *ENDINGS], "or")
+                raise TilescopeError(f"{path} has no CUDA source: no kernel in a {endings} file.")
         elif not path.exists():
             raise TilescopeError(f"There is no file {path}.")
         for file in files:
@@ -184,10 +192,24 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
                 yield file
 
 
+def _is_meant(file: Path, folder: Path) -> bool:
+    """Whether a file in a folder is a source; one that cannot be read is refused later."""
+    if file.suffix not in ENDINGS:
+        return file.suffix in _CUDA
+    if any(p.startswith(".") or p in _OTHERS for p in file.relative_to(folder).parts):
+        return False
+    try:
+        read_source(file)
+    except NoCudaWithin:
+        return False
+    except TilescopeError:
+        return True
+    return True
+
+
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
     from core.own_files.launch_texts import parse_defines
-    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
     from core.source.kernels_and_launches import split_instance, unscoped
@@ -294,16 +316,17 @@ def _check_remotely(
 
 def sent(file: _File) -> _Sent | None:
     """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
-    from core.own_files.sources_and_headers import local_files, read_source, repository_of
+    from core.own_files.sources_and_headers import local_files, repository_of
 
     try:
         text = read_source(file.path)
+        whole = read_text(file.path, MOST_NOTEBOOK) if file.path.suffix in ENDINGS else text
         headers = local_files(text, str(file.path)).values()
     except TilescopeError:
         return None
     texts = {str(path.absolute()): its for path, its in headers}
     repository = repository_of(file.path)
-    return _Sent(file, {**texts, str(file.path): text}, str(repository or ""))
+    return _Sent(file, {**texts, str(file.path): whole}, str(repository or ""))
 
 
 def _check_sent(one: _Sent) -> tuple[dict[str, list[Any]], list[Text | str]]:

@@ -44,6 +44,8 @@ class ChunkRecord(Observer):
     of the instruction did; where no other lane accessed memory, that place holds an access without
     lanes. `values` holds, for each function, depth and register, every value it was given;
     `stack_bases` where on a thread's stack the function's local variables start, in bytes.
+    `guarded` has, by tick, the lanes that executed an instruction whose guard kept others from it,
+    but for arithmetic and jumps.
     """
 
     geometry: Geometry
@@ -60,6 +62,7 @@ class ChunkRecord(Observer):
     landings: list[LandEvent] = field(default_factory=list)
     values: dict[tuple[str, int], dict[int, Log]] = field(default_factory=dict)
     stack_bases: dict[tuple[str, int], int] = field(default_factory=dict)
+    guarded: dict[int, Mask] = field(default_factory=dict)
 
     def segment(self, tick: int, first: int, end: int, mask: Mask | None, depth: int) -> None:
         """Notes a straight stretch of code."""
@@ -136,7 +139,7 @@ class ChunkRecord(Observer):
         """How many accesses, values and stretches of code are noted."""
         values = sum(len(log) for logs in self.values.values() for log in logs.values())
         asynchronous = len(self.transfers) + len(self.phases)
-        return len(self.accesses) + len(self.ticks) + asynchronous + values
+        return len(self.accesses) + len(self.ticks) + len(self.guarded) + asynchronous + values
 
     def nbytes(self) -> int:
         """Roughly the memory that the record holds on to."""
@@ -153,6 +156,8 @@ class ChunkRecord(Observer):
             unique[id(landing.data)] = landing.data.nbytes
         for phase in self.phases:
             unique[id(phase.lanes)] = phase.lanes.nbytes + phase.places.nbytes
+        for mask in self.guarded.values():
+            unique[id(mask)] = mask.nbytes
         for logs in self.values.values():
             for log in logs.values():
                 for _, array in log:

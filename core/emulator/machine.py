@@ -227,10 +227,19 @@ class Machine:
         for slot, one in zip(op.destinations, values, strict=True):
             self.state.write(frame, slot, one, mask)
 
+    def _effective(self, frame: Frame, group: Group, op: Op, tick: int) -> tuple[Mask | None, bool]:
+        """As `MachineState.effective`; the record is told whom the guard lets through."""
+        mask, any_left = self.state.effective(frame, group, op)
+        record = self.state.record
+        if record is not None and (mask is not group.mask or not any_left):
+            nobody = np.zeros(self.count, bool)
+            record.guarded[tick] = nobody if mask is None or not any_left else mask
+        return mask, any_left
+
     def memory(self, frame: Frame, group: Group, op: Op) -> None:
         """A load, store or atomic."""
         state = self.state
-        mask, any_left = state.effective(frame, group, op)
+        mask, any_left = self._effective(frame, group, op, state.tick)
         if not any_left:
             return
         if state.watcher is not None:
@@ -274,7 +283,7 @@ class Machine:
             return True
         if op.kind is Kind.NOTHING:
             return True
-        mask, any_left = self.state.effective(frame, group, op)
+        mask, any_left = self._effective(frame, group, op, self.state.tick - 1)
         if not any_left:
             return True
         if op.kind is Kind.FENCE:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.access_pattern import Pattern
 from core.emulator.address_spaces import (
     FAR,
     LOCAL_WINDOW,
@@ -25,7 +26,6 @@ from core.emulator.events import (
     Ints,
     Mask,
     Observer,
-    Pattern,
 )
 from core.emulator.geometry import Geometry
 from core.emulator.heap import HEAP_NAME

@@ -33,9 +33,9 @@ from core.lessons.lesson import (
 )
 from core.lessons.lesson_expressions import Element, LessonError, Value, shown
 from core.lessons.lesson_files import LINES
-from core.lessons.step_links import Link
 from core.lessons.typed_answers import Things
 from core.lessons.vocabulary import Situation
+from core.links import Link
 from core.rules.shared_memory import BANKS
 from core.wording import listing
 
@@ -233,14 +233,14 @@ def _slider_answers(posed: Posed, slider: Slider) -> list[int]:
     """The values that are right, ascending."""
     found = []
     for value in range(slider.low, slider.high + 1, slider.every):
-        if slider.goal.holds(_at_value(posed.here, slider, value)):
+        if slider.goal.holds(at_value(posed.here, slider, value)):
             found.append(value)
             if slider.best == "least":
                 break
     return found[-1:] if slider.best == "most" else found
 
 
-def _at_value(here: Situation, slider: Slider, value: int) -> Situation:
+def at_value(here: Situation, slider: Slider, value: int) -> Situation:
     """The situation with a slider at a value."""
     link = here.link.varied({slider.name: value}, here.recorder.ladder)
     return replace(here.of(link), values={**here.values, slider.name: value})
@@ -387,7 +387,7 @@ def _slid(posed: Posed, slider: Slider, answer: Answer, wanted: Value) -> Mark:
         return "right"
     if answer not in range(slider.low, slider.high + 1):
         raise LessonError(f"The slider goes from {slider.low} to {slider.high}.")
-    return "near" if slider.goal.holds(_at_value(posed.here, slider, answer)) else "wrong"
+    return "near" if slider.goal.holds(at_value(posed.here, slider, answer)) else "wrong"
 
 
 def _ordered(given: list[Value], wanted: Value) -> Mark:

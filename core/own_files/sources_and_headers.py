@@ -33,7 +33,7 @@ from core.source.cuda_in_python import ENDINGS, cuda_within
 from core.source.host_headers import FIRST, OF_HOST_ALONE
 
 MOST_SOURCE = 1 << 20  # bytes of a source
-_MOST_NOTEBOOK = 1 << 25  # with its pictures
+MOST_NOTEBOOK = 1 << 25  # with its pictures
 MOST_LINES = MOST_IN_LINE = 1 << 16
 """Lines of a source, and characters of one of them: an editor lays each out in one piece."""
 _ARCHIVE = b"PK\x03\x04"
@@ -93,7 +93,7 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source as `read_text` gives it; of Python and notebooks what they hold."""
     if path.suffix not in ENDINGS:
         return read_text(path, most)
-    found = cuda_within(read_text(path, _MOST_NOTEBOOK), path.name)
+    found = cuda_within(read_text(path, MOST_NOTEBOOK), path.name)
     must_be_short_enough(found, str(path), most)
     return found
 

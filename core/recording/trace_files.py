@@ -331,6 +331,7 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
             for slot, log in logs.items()
         ],
         "stack_bases": [[*key, base] for key, base in record.stack_bases.items()],
+        "guarded": [[tick, pool.add(mask)] for tick, mask in record.guarded.items()],
     }
 
 
@@ -463,6 +464,8 @@ def _read_record(
         record.values.setdefault((function, depth), {})[slot] = log
     for function, depth, base in plain["stack_bases"]:
         record.stack_bases[(function, depth)] = base
+    for tick, number in plain.get("guarded", ()):  # an earlier program did not note them
+        record.guarded[tick] = arrays[number]
     return record
 
 

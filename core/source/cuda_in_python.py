@@ -32,15 +32,19 @@ _FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})")  # and of a Template
 _MAGIC = re.compile(r"\s*%%.*")
 
 
+class NoCudaWithin(TilescopeError):
+    """A Python file or a notebook without a kernel, as most are."""
+
+
 def cuda_within(text: str, name: str) -> str:
     """The CUDA sources of the file of that name; lines of a Python file stay in their places.
 
     One that defines a function for the device again, as the next version of a kernel does, is left
-    out. Raises TilescopeError where there is none.
+    out. Raises NoCudaWithin where there is none.
     """
     found = _first_of_each(_in_cells(text) if name.endswith(".ipynb") else [_in_strings(text)])
     if not _KERNEL.search(found):
-        raise TilescopeError(
+        raise NoCudaWithin(
             f"{name} holds no CUDA source: no cell, and no string between triple quotes, has a "
             "__global__ function. A kernel of Numba or Triton opens as the PTX that it compiles to."
         )

@@ -264,9 +264,16 @@ class _Reading:
     def _commits(self, lane: int) -> Ints:
         """When a lane closed groups of `cp.async`."""
         if lane not in self._closed:
-            pcs = [i.pc for i in self.code if closes_group(i)]
-            self._closed[lane] = self.block.ticks_of(lane - self.lanes.start, pcs)
+            ticks = [tick for tick, lanes in self._closings if lane in lanes]
+            self._closed[lane] = np.array(ticks, np.int64)
         return self._closed[lane]
+
+    @cached_property
+    def _closings(self) -> list[tuple[int, NDArray[np.intp]]]:
+        """When groups were closed, ascending, and the lanes that closed theirs."""
+        pcs = [instruction.pc for instruction in self.code if closes_group(instruction)]
+        closings = (one for pc in pcs for one in self.block.executions(pc))
+        return sorted(closings, key=lambda one: one[0])
 
     def _barriers(self) -> Iterator[_Event]:
         number = 0

@@ -17,6 +17,7 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from core.errors import ParameterError, TilescopeError
+from core.explain.explanations import Explanation
 from gui.background import Worker, sentence_of
 from gui.commands.keyboard_focus import focus_page
 from gui.commands.window_base import Window
@@ -28,6 +29,7 @@ from gui.jobs.lesson_work import (
     Revealed,
     course_job,
     draft_job,
+    explain_job,
     foresee_job,
     lessons_job,
     mark_job,
@@ -37,8 +39,10 @@ from gui.jobs.lesson_work import (
 from gui.looks.theme import theme_names
 from gui.scenes.course_shown import EXERCISES
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting
-from gui.scenes.moment_links import Named, parse_link
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.lists_of_moments import Named
+from gui.scenes.moment_links import must_be_shown
+from gui.scenes.numbers_and_sentences import plural
+from gui.scenes.why_this_number import OfQuestion
 from gui.views.answer_fields import ClickField, SliderField
 from gui.views.lesson_panel import LessonPanel
 
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     from core.lessons.lesson import Lesson
     from core.lessons.posing_and_marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
-    from core.lessons.step_links import Link
+    from core.links import Link
     from gui.commands.editing_and_opening import Workbench
     from gui.commands.explaining import Explaining
     from gui.commands.links_and_moments import Moments
@@ -254,7 +258,7 @@ class Teaching(QObject):
             panel.hint.clicked.connect(self.hint)
             panel.again.clicked.connect(self.again)
             panel.once_more.clicked.connect(self._once_more)
-            panel.why_button.clicked.connect(self.explaining.why)
+            panel.why_button.clicked.connect(self.why)
             panel.solution.clicked.connect(self.show_solution)
             panel.run.clicked.connect(self._run_and_check)
             panel.look.clicked.connect(lambda: self._look(again=True))
@@ -415,9 +419,9 @@ class Teaching(QObject):
     def _visit(self, link: Link, ladder: Ladder, source: str = "", front: str = "") -> None:
         self.recorder.ladder = ladder
         try:
-            moment = parse_link(str(link), ladder, theme_names())
-            view = moment.view or front or None
-            self.moments.open_moment(replace(moment, source=source or None, view=view))
+            must_be_shown(link, theme_names())
+            looks = {**({"view": front} if front else {}), **link.looks}
+            self.moments.open_moment(replace(link, source=source or None, looks=looks))
         except ParameterError as error:
             self._say(str(error))
 
@@ -444,7 +448,7 @@ class Teaching(QObject):
     def _slide_to(self, value: int) -> None:
         """Open the launch, or the page, with this value of what the slider sets."""
         from core.lessons.lesson import Slider
-        from core.lessons.step_links import ON_PAGES
+        from core.links import ON_PAGES
 
         sitting = self.sitting
         assert sitting is not None
@@ -521,6 +525,17 @@ class Teaching(QObject):
         link = replace(link, looks={**link.looks, "view": "Source"})
         self._visit(link, sitting.question.lesson.ladder, source)
 
+    def why(self) -> None:
+        """Explain what the question asked for, or close the explanation if one is open."""
+        sitting = self.sitting
+        if sitting is None or sitting.posed is None or not sitting.is_told:
+            return
+        on_page = self.main.pages.current.explanation() is not None
+        if self.session.question is not None or sitting.is_built or on_page:
+            self.explaining.why()
+        else:
+            self.worker.submit(explain_job, sitting.posed)
+
     # ---- what the worker gives
 
     def _take(self, result: Any) -> None:
@@ -542,6 +557,8 @@ class Teaching(QObject):
             self.main.message.tell(said, "Open", partial(self.open_path, result.path))
         elif isinstance(result, Revealed):
             self.answer_known.emit(result)
+        elif isinstance(result, Explanation) and self.sitting is not None and self.sitting.is_told:
+            self.explaining.ask(OfQuestion(result))
 
     def _take_lessons(self, read: LessonsRead) -> None:
         known = {one.file for one in self._opened}

@@ -15,6 +15,7 @@ from core.errors import TilescopeError
 from gui.scenes.lesson_sitting import Asked, Reply
 
 if TYPE_CHECKING:
+    from core.explain.explanations import Explanation
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
     from core.lessons.launch_cache import Recorder
@@ -114,6 +115,13 @@ def mark_job(_: Advance, posed: Posed, answer: Answer, sure: bool) -> Reply:
     from core.lessons.posing_and_marking import mark
 
     return Reply(answer, sure, mark(posed, answer))
+
+
+def explain_job(_: Advance, posed: Posed) -> Explanation | None:
+    """Explains the figures behind a question's right answer; None where a kernel was built."""
+    from gui.scenes.why_of_question import explain_question
+
+    return explain_question(posed)
 
 
 @dataclass(frozen=True)

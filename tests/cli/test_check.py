@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.cli.app import main
-from core.cli.check import read_expected
+from core.cli.check import _check_sent, _File, read_expected, sent, sources
+from core.errors import TilescopeError
 from core.findings.sarif import RULES
 
 CLEAN = """__global__ void twice(const float* a, float* b, int n)
@@ -70,6 +71,44 @@ def test_the_exit_status_is_that_of_the_findings(folder, capsys):
     shown = capsys.readouterr()
     assert "broken.cu: k:" in shown.err
     assert "1 launch checked, 0 findings, 1 refused." in shown.out
+
+
+def within_python(kernels):
+    return f'import cupy\n\nSOURCE = r"""\n{kernels}"""\n'
+
+
+def notebook(kernels):
+    cells = [{"cell_type": "code", "source": ["%%cuda\n", *kernels.splitlines(keepends=True)]}]
+    return json.dumps({"cells": cells})
+
+
+def test_a_folder_is_checked_with_its_python_files_and_notebooks(folder, capsys):
+    mixed = folder / "mixed"
+    for place in (".hidden", "venv/site-packages"):
+        (mixed / place).mkdir(parents=True)
+        (mixed / place / "faulty.py").write_text(within_python(FAULTY))
+    (mixed / "plain.py").write_text("print('__global__ is no kernel')\n")
+    with pytest.raises(TilescopeError, match=r"\.cu, \.cuh, \.py or \.ipynb"):
+        list(sources([mixed]))
+    (mixed / "twice.py").write_text(within_python(CLEAN))
+    (mixed / "faulty.ipynb").write_text(notebook(FAULTY))
+    (mixed / "damaged.py").write_bytes(b"\x00\xff\x00")
+    assert main(["check", "mixed", "--orders", "1"]) == 1
+    shown = capsys.readouterr()
+    assert "twice.py: twice" in shown.out
+    assert "faulty.ipynb: shifts" in shown.out
+    assert "damaged.py" in shown.err
+    assert "3 launches checked, 2 findings, 1 refused." in shown.out
+
+
+def test_a_python_file_is_sent_to_a_worker_as_it_is(folder, tmp_path):
+    for name, text in (("k.py", within_python(CLEAN)), ("k.ipynb", notebook(CLEAN))):
+        path = folder / name
+        path.write_text(text)
+        file = _File(path, path, path, True, None, (), (), 1, 7)
+        part, said = _check_sent(sent(file))
+        assert not part["refused"], said
+        assert len(part["counted"]) == 1
 
 
 def test_what_another_order_shows_is_found_and_said(folder, capsys):

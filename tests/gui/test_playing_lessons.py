@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QPushButton
 from core.lessons.course import course_lesson, load_course
 from core.lessons.lesson_expressions import Element
 from core.lessons.posing_and_marking import right_answer
+from core.links import parse_link
 from gui.looks.theme import apply_theme
-from gui.scenes.moment_links import Named, parse_link
+from gui.scenes.lists_of_moments import Named
+from gui.scenes.why_this_number import OfQuestion
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
 from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
@@ -335,7 +337,7 @@ def test_each_text_that_is_run_is_marked(window, qtbot):
         with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
             teaching.bench.run_source()
 
-    other = parse_link("tiled?n=4&tile=2&step=12", window.recorder.ladder, ["light"])
+    other = parse_link("tiled?n=4&tile=2&step=12", window.recorder.ladder)
     window.recorder.arrived.connect(lambda: setattr(window.moments, "awaited", other))
     run(exercise.start.replace("+", "-"))  # while the window waits for something else
     assert sitting.stage == "marking"
@@ -483,3 +485,25 @@ def test_what_a_later_question_asks_for_stays_veiled_after_the_answer(window, qt
     answered(window, qtbot)
     assert not window.session.veiled
     assert not pad.isVisible()
+
+
+def test_why_explains_the_question_and_only_once_it_is_answered(window, qtbot):
+    teaching, explaining = begun(window, qtbot, "1A"), window.explaining
+    asked(window, qtbot)
+    assert not teaching.panel.why_button.isVisible()
+    teaching.why()
+    assert window.session.question is None
+    answered(window, qtbot)
+    window.session.last()  # wherever the views are meanwhile
+    teaching.panel.why_button.click()
+    qtbot.waitUntil(lambda: window.session.question is not None, timeout=MOST_MS)
+    assert isinstance(window.session.question, OfQuestion)
+    assert explaining.panel.isVisible()
+    assert explaining.panel.explanation.sections[0].heading == "Phases = 8"
+    window.session.first()
+    assert explaining.panel.explanation.sections[0].heading == "Phases = 8"
+    teaching.panel.why_button.click()
+    assert window.session.question is None
+    teaching.go(1)
+    asked(window, qtbot)
+    assert not explaining.panel.isVisible()

@@ -293,6 +293,18 @@ def test_places_where_lanes_meet_that_tell_less_are_read(tmp_path: Path) -> None
     assert_same_block(trace, load_trace(path), 0)
 
 
+def test_a_record_that_does_not_tell_of_guards_is_read(tmp_path: Path) -> None:
+    """A trace of an earlier program."""
+    path = tmp_path / "t.npz"
+    trace = record(LADDER["tiled_bounds"].workload(n=6, tile=4), kind="as_compiled")
+    save_trace(trace, path)
+    records = header_of(path)["records"]
+    for one in records:
+        del one["guarded"]
+    rewritten(path, records=records)
+    assert_same_block(trace, load_trace(path), 0)
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     trace = record(LADDER["vector_add"].workload(n=4, block_x=4))
     with pytest.raises(TilescopeError, match="could not be written"):

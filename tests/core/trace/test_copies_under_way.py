@@ -139,6 +139,44 @@ def test_each_thread_waits_for_its_own_copies():
     assert (under_way(trace, block, block.n_steps - 1) == found).all()  # nobody waits for the rest
 
 
+PREDICATED = """
+    COPY(&ring[0][i], &in[i]);
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 40; @p cp.async.commit_group; }" :: "r"(i));
+    COPY(&ring[1][i], &in[64 + i]);
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 20; @p cp.async.wait_all; }"
+                 :: "r"(i) : "memory");  // of 20 threads
+    asm volatile("cp.async.wait_group 1;" ::: "memory");  // of the group that is closed: none
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0; @p cp.async.wait_group 0; }"
+                 :: "r"(i) : "memory");  // of no thread
+    __syncthreads();"""
+
+
+def test_a_wait_counts_for_the_threads_that_its_guard_lets_through(tmp_path):
+    source, trace, block = launched(PREDICATED)
+    save_trace(trace, tmp_path / "t.npz")
+    for one in (block, load_trace(tmp_path / "t.npz").block(0)):
+        met = steps_at(one, line_of(source, "__syncthreads()"))[-1]
+        assert under_way(trace, one, int(met)).tolist() == 2 * [(np.arange(64) >= 20).tolist()]
+        waits = [m for m in pipeline(one, trace.shared_arrays).moments if m.kind == "await"]
+        assert [(m.how, m.warps) for m in waits] == [
+            ("cp.async.wait_all", (0,)),
+            ("cp.async.wait_group 1", (0, 1)),
+        ]
+        executing = {
+            (*i.modifiers[1:], bool(i.guard)): [
+                int(t) for _, who in one.executions(i.pc) for t in who
+            ]
+            for i in one.instructions
+            if {"commit_group", "wait_all", "wait_group"} & {*i.modifiers}
+        }
+        assert executing == {
+            ("commit_group", True): list(range(40)),
+            ("wait_all", True): list(range(20)),
+            ("wait_group", False): list(range(64)),
+            ("wait_group", True): [],
+        }
+
+
 def test_what_an_mbarrier_tracks_is_there_when_its_phase_is_over():
     source, trace, block = launched("""
     if (i == 0)
