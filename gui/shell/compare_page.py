@@ -583,7 +583,7 @@ class ComparePage(PageWidget, QWidget):
         return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
-        self.comparing.close()
+        self.comparing.comparison.close()
 
     # ---- what is shown
 

@@ -244,7 +244,6 @@ class MainWindow(Window):
         self.closing.emit()
         self.session.playing = 0
         self.transport.stop()
-        self.recorder.close()
         self.commands.close()
         self.pages.shut_down()
         self._focus_keys.close()
