@@ -39,8 +39,9 @@ from gui.jobs.lesson_work import (
 from gui.looks.theme import theme_names
 from gui.scenes.course_shown import EXERCISES
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting
-from gui.scenes.moment_links import Named, parse_link
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.lists_of_moments import Named
+from gui.scenes.moment_links import must_be_shown
+from gui.scenes.numbers_and_sentences import plural
 from gui.scenes.why_this_number import OfQuestion
 from gui.views.answer_fields import ClickField, SliderField
 
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from core.lessons.lesson import Lesson, Setting
     from core.lessons.posing_and_marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
-    from core.lessons.step_links import Link
+    from core.links import Link
     from gui.commands.editing_and_opening import Workbench
     from gui.commands.explaining import Explaining
     from gui.commands.links_and_moments import Moments
@@ -410,9 +411,9 @@ class Teaching(QObject):
     def _visit(self, link: Link, ladder: Ladder, source: str = "", front: str = "") -> None:
         self.recorder.ladder = ladder
         try:
-            moment = parse_link(str(link), ladder, theme_names())
-            view = moment.view or front or None
-            self.moments.open_moment(replace(moment, source=source or None, view=view))
+            must_be_shown(link, theme_names())
+            looks = {**({"view": front} if front else {}), **link.looks}
+            self.moments.open_moment(replace(link, source=source or None, looks=looks))
         except ParameterError as error:
             self._say(str(error))
 
@@ -439,7 +440,7 @@ class Teaching(QObject):
     def _slide_to(self, value: int) -> None:
         """Open the launch, or the page, with this value of what the slider sets."""
         from core.lessons.lesson import Slider
-        from core.lessons.step_links import ON_PAGES
+        from core.links import ON_PAGES
 
         sitting = self.sitting
         assert sitting is not None

@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from core.errors import Cancelled, TilescopeError
 from gui.background import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
+from gui.scenes.configuration import Conditions, Configuration
 from gui.scenes.prefetch import Looks, Standpoint
 from gui.scenes.session import Session, source_key
-from gui.scenes.session_values import Conditions, Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

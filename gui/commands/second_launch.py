@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
+from core.links import parse_link
 from core.own_files.launch_texts import FileLaunch
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.editing_and_opening import Workbench
@@ -17,9 +18,9 @@ from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window_base import Window
 from gui.jobs.opening_work import Opened, open_job
+from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.matching_steps import Measure, Pairs, largest_difference, next_difference
-from gui.scenes.moment_links import parse_link
 from gui.scenes.paired_sessions import (
     Comparison,
     Naming,
@@ -30,7 +31,6 @@ from gui.scenes.paired_sessions import (
 )
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.ladder_panel import SideColumn
 
 
@@ -200,7 +200,7 @@ class Comparing(QObject):
     def show_preset(self, preset: Preset) -> None:
         self.a.compared_view = preset.view
         self.differing.expect(preset)
-        self.moments.open_moment(parse_link(preset.link, self.ladder, ()))
+        self.moments.open_moment(parse_link(preset.link, self.ladder))
 
     def _shown(self) -> Configuration | None:
         return self.a.asked_for or self.a.configuration

@@ -17,7 +17,7 @@ from gui.looks.icons import dress_icon
 from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
 from gui.views.glossary_words import ProseLabel
-from gui.views.page_widgets import PageWidget
+from gui.views.page_stack import PageWidget
 from gui.views.session_view import SessionView
 
 POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown

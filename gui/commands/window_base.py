@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
 
 from gui.looks.theme import theme_names
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QSplitter, QWidget
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from gui.commands.recording import Recorder
     from gui.commands.theme_applier import Dressing
     from gui.scenes.session import Session
+    from gui.views.buttons_and_choices import Segmented
     from gui.views.ladder_panel import LadderPanel
     from gui.views.launch_form import ConfigurationForm
     from gui.views.lesson_panel import LessonPanel
     from gui.views.message_bar import BusySign, MessageBar, MomentTitle
-    from gui.views.page_widgets import Pages
+    from gui.views.page_stack import Pages
     from gui.views.presenter_bar import PresenterBar
     from gui.views.step_page import StepPage
     from gui.views.transport_bar import TransportBar
-    from gui.views.widgets import Segmented
 
 
 class Window(QMainWindow):

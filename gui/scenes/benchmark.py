@@ -40,13 +40,14 @@ from core.gpu.sweep_plan import (
 from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from core.wording import clock
-from gui.scenes.names_and_numbers import block_text, capital, grouped, plural, spaced
+from gui.scenes.names_of_elements_and_threads import block_text
+from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
     from core.own_files.launch_texts import FileLaunch
-    from gui.scenes.session_values import Configuration
+    from gui.scenes.configuration import Configuration
 
 # Results: where they come from, and how they are called.
 

@@ -38,20 +38,22 @@ from gui.scenes.paired_sessions import (
     views_shown,
 )
 from gui.scenes.session import Session
-from gui.scenes.session_values import COMPARED_VIEWS
+from gui.scenes.setting_choices import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
+from gui.views.buttons_and_choices import Segmented, action_button
+from gui.views.captions_and_panels import Caption, Panel
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.page_widgets import PageWidget, panels_in, share
+from gui.views.page_stack import PageWidget
 from gui.views.question_in_views import Veil
 from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
+from gui.views.subject_and_device import panels_in, share
 from gui.views.tables import Index, RowModel, RowTable
 from gui.views.transport_bar import ScrubBar
 from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
-from gui.views.widgets import Caption, Panel, Segmented, action_button
 
 LEAST = 400  # pixels
 GAP = 8  # pixels that a button needs beside it

@@ -17,20 +17,22 @@ from gui.commands.theme_applier import Dressing
 from gui.commands.window_base import Window
 from gui.looks.labels_and_layouts import stacked
 from gui.looks.theme import NORMAL, theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import TEXT_SIZES, Configuration
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
+from gui.views.buttons_and_choices import name_choices
+from gui.views.captions_and_panels import Panel
 from gui.views.glossary_words import Words
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
 from gui.views.message_bar import BusySign, MessageBar, MomentTitle
-from gui.views.page_widgets import Page, Pages, PageWidget
+from gui.views.page_stack import Page, Pages, PageWidget
 from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
-from gui.views.widgets import Panel, name_choices
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

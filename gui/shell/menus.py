@@ -12,9 +12,10 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from gui.looks.theme import NORMAL, load_theme, theme_names
+from gui.scenes.configuration import ORDER_TITLES
 from gui.scenes.paired_sessions import PRESETS, Naming, Preset
 from gui.scenes.question_in_views import answer_with_selection, most_of
-from gui.scenes.session_values import COMPARED_VIEWS, ORDER_TITLES, UNITS
+from gui.scenes.setting_choices import COMPARED_VIEWS, UNITS
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS

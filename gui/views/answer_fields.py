@@ -28,8 +28,8 @@ from core.lessons.typed_answers import LETTERS, number_typed, things_typed
 from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
+from gui.views.buttons_and_choices import RETURN, StopSlider, action_button, keeps_key
 from gui.views.glossary_words import ProseLabel, plain
-from gui.views.widgets import RETURN, StopSlider, action_button, keeps_key
 
 if TYPE_CHECKING:
     from core.lessons.lesson_expressions import Value

@@ -38,11 +38,12 @@ from gui.scenes.benchmark_plot import (
     series_of,
     values_of,
 )
-from gui.scenes.names_and_numbers import grouped
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
+from gui.views.buttons_and_choices import Segmented, fitting_choice, offer
+from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT, text
 from gui.views.plots import Chart, HaloText, pg, symbol_size
-from gui.views.widgets import Caption, Segmented, fitting_choice, offer
 
 # Parts of the benchmark page's plots: axes with grouped numbers, and the key beside the curves.
 

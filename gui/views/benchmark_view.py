@@ -73,14 +73,16 @@ from gui.scenes.benchmark import (
     table_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
-from gui.scenes.names_and_numbers import in_window, plural
+from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
+from gui.views.buttons_and_choices import action_button, fitting_choice, offer, push_button
+from gui.views.captions_and_panels import Caption, Panel
 from gui.views.dialogs import ask_where
-from gui.views.page_widgets import Choice, PageView, panels_in, simple_or_all
+from gui.views.page_stack import PageView
 from gui.views.question_in_views import Veil
+from gui.views.subject_and_device import Choice, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
-from gui.views.widgets import Caption, Panel, action_button, fitting_choice, offer, push_button
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult

@@ -37,21 +37,22 @@ from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
 from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
 from gui.scenes.ceilings_shown import LegendKey, Row
-from gui.scenes.names_and_numbers import grouped, thin_spaced
+from gui.scenes.configuration import Configuration
+from gui.scenes.numbers_and_sentences import grouped, thin_spaced
 from gui.scenes.occupancy_shown import first_order
-from gui.scenes.session_values import Configuration
-from gui.views.page_widgets import (
+from gui.views.buttons_and_choices import action_button
+from gui.views.captions_and_panels import Caption, Panel, Scrolled
+from gui.views.page_stack import PageView
+from gui.views.question_in_views import Veil
+from gui.views.roofline_plot import RooflinePlot
+from gui.views.subject_and_device import (
     DeviceBox,
-    PageView,
     Subject,
     panels_in,
     share,
     simple_or_all,
     subject_row,
 )
-from gui.views.question_in_views import Veil
-from gui.views.roofline_plot import RooflinePlot
-from gui.views.widgets import Caption, Panel, Scrolled, action_button
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device

@@ -30,27 +30,28 @@ from gui.scenes import occupancy_shown as scene
 from gui.scenes.benchmark import launch_title
 from gui.scenes.ceilings_shown import rate_text
 from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
+from gui.views.buttons_and_choices import Segmented, push_button
+from gui.views.captions_and_panels import Caption, Panel, Scrolled
 from gui.views.ceilings_view import FirstOrderList
-from gui.views.page_widgets import (
+from gui.views.page_stack import PageView
+from gui.views.plots import Chart, pg
+from gui.views.question_in_views import Veil
+from gui.views.subject_and_device import (
     Choice,
     DeviceBox,
-    PageView,
     Subject,
     panels_in,
     share,
     simple_or_all,
     subject_row,
 )
-from gui.views.plots import Chart, pg
-from gui.views.question_in_views import Veil
 from gui.views.tables import RowModel, RowTable
-from gui.views.widgets import Caption, Panel, Scrolled, Segmented, push_button
 
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.ladder import Ladder
+    from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
-    from gui.scenes.session_values import Configuration
 
 
 # Occupancy over one resource, with the present value as a line to drag.

@@ -11,8 +11,8 @@ from core.guessing.launch_guess import guess_launch
 from core.ladder import load_ladder
 from gui.background import close_workers
 from gui.commands.recording import Recorder
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 
 MS = 20_000
 LARGE = Configuration("tiled", {"n": 256, "tile": 16})  # only the block looked at is recorded

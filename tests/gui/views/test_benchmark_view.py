@@ -13,8 +13,8 @@ from core.errors import GpuUnavailable
 from core.gpu.result_files import read_results
 from core.gpu.worker_messages import WorkerFailure
 from gui.background import close_workers
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.benchmark_plot import LaunchPlot
 from gui.views.benchmark_view import BenchmarkView, FileDialog
 from tests.core.gpu.fake_gpu import FakeGpu

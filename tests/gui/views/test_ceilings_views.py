@@ -20,11 +20,11 @@ from core.own_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
-from gui.views.page_widgets import DeviceBox, Subject, subject_row
+from gui.views.subject_and_device import DeviceBox, Subject, subject_row
 
 WAIT_MS = 60_000
 
