@@ -11,7 +11,7 @@ from gui.looks.theme import theme_names
 from gui.scenes.setting_choices import TEXT_SIZES
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+    from PySide6.QtWidgets import QSplitter, QWidget
 
     from gui.commands.left_column import LeftColumn
     from gui.commands.recording import Recorder
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from gui.views.buttons_and_choices import Segmented
     from gui.views.ladder_panel import LadderPanel
     from gui.views.launch_form import ConfigurationForm
+    from gui.views.lesson_panel import LessonPanel
     from gui.views.message_bar import BusySign, MessageBar, MomentTitle
     from gui.views.page_stack import Pages
+    from gui.views.presenter_bar import PresenterBar
     from gui.views.step_page import StepPage
     from gui.views.transport_bar import TransportBar
 
@@ -37,10 +39,7 @@ class Window(QMainWindow):
     moment_title: MomentTitle
     body: QSplitter
     left: QWidget
-    presenter: QWidget | None = None
-    """The bar of a presented lesson, once there was one."""
-    shell: QVBoxLayout
-    """What stands above each other: the moment's title, that bar, the body, the clock."""
+    presenter: PresenterBar
     left_column: LeftColumn
     """Shows and hides `left`, and its button brings that back."""
     ladder_panel: LadderPanel
@@ -52,8 +51,7 @@ class Window(QMainWindow):
     transport: TransportBar
 
     @property
-    def lesson_panel(self) -> QWidget | None:
-        """The panel of lessons, once there was one."""
+    def lesson_panel(self) -> LessonPanel:
         return self.left_column.lesson_panel
 
     def show_page(self, key: str) -> None:

@@ -585,7 +585,7 @@ class ComparePage(PageWidget, QWidget):
         return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
-        self.comparing.close()
+        self.comparing.comparison.close()
 
     # ---- what is shown
 
