@@ -432,8 +432,8 @@ def _elements(parameter: KernelParameter, text: str, extents: Extents) -> list[i
     if len(lengths) == 1 and parameter.lanes == 1:
         last = parameter.name.rpartition(".")[2]
         plain = re.sub(r"\bblock(Idx|Dim)\.\w", "()", text)
-        product = rf"\b{re.escape(last)}\s*\[[^\]]*[A-Za-z_]\w*\s*\*\s*[A-Za-z_]\w*"
-        if lengths[0] <= _MOST_OF_SIDE and re.search(product, plain):
+        of_rows = rf"\b{re.escape(last)}\s*\[[^\]]*[A-Za-z_]\w*\s*\*\s*[A-Za-z_]\w*"
+        if lengths[0] <= _MOST_OF_SIDE and re.search(of_rows, plain):
             return [*lengths, *lengths]  # `A[row * N + k]` means a matrix
     return lengths
 
