@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.views.answer_fields import AnswerLine, FigureLine
 from gui.views.dock_area import DockArea
 from gui.views.focus_ring import FocusRing

@@ -20,7 +20,7 @@ from core.errors import ParameterError, TilescopeError
 from core.explain.explanations import Explanation
 from gui.background import Worker, sentence_of
 from gui.commands.keyboard_focus import focus_page
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from gui.commands.lesson_teaching import Teaching
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.lesson_work import Revealed
 from gui.views.presenter_bar import NotesWindow, Votes
 

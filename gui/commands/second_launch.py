@@ -16,7 +16,7 @@ from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.opening_work import Opened, open_job
 from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import Kind, knob_rows, turned

@@ -13,8 +13,8 @@ from gui.commands.all_commands import Commands
 from gui.commands.keyboard_focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
-from gui.commands.theme_applier import Dressing
-from gui.commands.window_base import Window
+from gui.commands.theme_applier import Dressing, next_theme
+from gui.commands.window_parts import Window
 from gui.looks.labels_and_layouts import stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.configuration import Configuration
@@ -134,7 +134,7 @@ class MainWindow(Window):
         self.form.changed.connect(self._choose_parameters)
         self.form.mapped.connect(self._choose_mapping)
         self.tabs.chosen.connect(self.look_at_page)
-        self.header.theme_button.clicked.connect(self.next_theme)
+        self.header.theme_button.clicked.connect(lambda: next_theme(self.session))
         self.header.help_button.clicked.connect(self.show_cheat_sheet)
         session, recorder = self.session, self.recorder
         session.trace_changed.connect(self._on_trace)

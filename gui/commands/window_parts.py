@@ -1,14 +1,10 @@
-"""The window as its commands know it: a session, the parts on the screen, and the page in sight."""
+"""The window's parts, as its commands know them: a session, what shows it, the page in sight."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
-
-from gui.looks.theme import theme_names
-from gui.scenes.setting_choices import TEXT_SIZES
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QSplitter, QWidget
@@ -62,17 +58,3 @@ class Window(QMainWindow):
         if key != self.session.page:
             self.message.pass_by()
         self.session.page = key
-
-    def next_theme(self) -> None:
-        """Light, dark, projector, and light again."""
-        names = theme_names()
-        self.session.theme = names[(names.index(self.session.theme) + 1) % len(names)]
-
-    def change_text_size(self, steps: int) -> None:
-        """Make text larger, or smaller with a negative number, by so many of the sizes."""
-        at = TEXT_SIZES.index(self.session.text_size) + steps
-        self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
-
-    def toggle_full_screen(self) -> None:
-        """Fill the screen, and go back to a maximised window where it was one."""
-        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
