@@ -80,10 +80,10 @@ def test_a_side_process_needs_no_pipe_where_there_is_none(monkeypatch):
     "path", [PureWindowsPath(r"C:\Users\Zoë Ü\my kernel.cu"), PurePosixPath("/Users/zoë/my k.cu")]
 )
 def test_paths_of_other_systems_go_through_links(path):
+    from core.links import names_file, path_text
     from core.own_files.launch_texts import FileLaunch
-    from gui.scenes.moment_links import name_of, names_file
 
-    name = name_of(FileLaunch(str(path), "k"))
+    name = path_text(FileLaunch(str(path), "k"))
     assert names_file(name)
     assert " " not in name
 

@@ -19,7 +19,7 @@ from core.ladder import KERNELS_FOLDER, Ladder
 from core.ladder.rung import ArrayRule
 from core.launch import Launch, Workload
 from core.lessons.lesson_expressions import LessonError
-from core.lessons.step_links import Link
+from core.links import Link
 from core.models.ceiling_counts import Counts, measure_rung
 from core.recording.record_launch import record
 

@@ -159,6 +159,10 @@ _LARGE_CLUSTERS = re.compile(  # the attribute of the runtime's API, and of the 
 )
 
 
+UNTITLED = "untitled.cu"
+"""The path of a text that is in no file. Paths of files are absolute: none equals this."""
+
+
 @dataclass(frozen=True)
 class FileLaunch:
     """What a form holds for a file: texts, as they are typed.

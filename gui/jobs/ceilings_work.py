@@ -22,7 +22,7 @@ from core.errors import CompileError, GpuFailure, GpuUnavailable, TilescopeError
 from gui.background import Progress, Worker, sentence_of
 from gui.scenes import ceilings_shown as scene
 from gui.scenes.benchmark import size_parameters
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 
 if TYPE_CHECKING:
     from core.compiler.builds import BuildKind

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.own_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
-    from gui.scenes.session_values import Configuration
+    from gui.scenes.configuration import Configuration
 
 NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
 
@@ -116,10 +116,10 @@ def follow_job(_: Progress, shown: Configuration, after: FileLaunch) -> Configur
 
 def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -> Loaded:
     """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
+    from core.links import checksum
     from core.recording.trace_files import load_trace
     from gui.jobs.record_work import Recorded, prepare
-    from gui.scenes.moment_links import checksum
-    from gui.scenes.session_values import Configuration, Origin
+    from gui.scenes.configuration import Configuration, Origin
 
     trace = load_trace(Path(path))
     if not trace.recorded_blocks:
@@ -164,9 +164,8 @@ def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
     from core.guessing.launch_guess import launch_of
     from core.launch import ArrayArgument, ScalarArgument
-    from core.own_files.launch_texts import FileLaunch
+    from core.own_files.launch_texts import UNTITLED, FileLaunch
     from core.side_process.client import apart
-    from gui.scenes.session_values import UNTITLED
 
     launch = workload.launch
     texts = []

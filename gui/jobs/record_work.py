@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from core.cancelling import within
 from core.errors import TilescopeError
 from core.garbage_collection import uncollected
+from core.own_files.launch_texts import UNTITLED
+from gui.scenes.configuration import Conditions, Configuration, Origin
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
 from gui.scenes.session import source_key
-from gui.scenes.session_values import UNTITLED, Conditions, Configuration, Origin
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from core.recording.count_launch import Counted
     from core.trace import Trace
     from gui.background import Progress
-    from gui.scenes.session_values import Profile
+    from gui.scenes.configuration import Profile
 
 DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -159,7 +160,7 @@ def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
     The build is the one whose counters agree with more of the profile's. Raises TilescopeError.
     """
     from core.nsight import compare, read_profile
-    from gui.scenes.session_values import Profile
+    from gui.scenes.configuration import Profile
 
     launches = read_profile(path)
     with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):

@@ -21,8 +21,9 @@ from core.launch import WARP
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from core.wording import listing
-from gui.scenes.names_and_numbers import elements_name, numbers_name, verb_of
-from gui.scenes.weak_memo import last_for_each, once_for_each
+from gui.scenes.cached_per_object import last_for_each, once_for_each
+from gui.scenes.names_of_elements_and_threads import elements_name, verb_of
+from gui.scenes.numbers_and_sentences import numbers_name
 
 if TYPE_CHECKING:
     from core.emulator.events import Span, TransferEvent

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.names_and_numbers import grouped, index_text, plural
-from gui.scenes.session_values import Breakpoint, exists, shapes
+from gui.scenes.names_of_elements_and_threads import index_text
+from gui.scenes.numbers_and_sentences import grouped, plural
+from gui.scenes.selection import Breakpoint, exists, shapes
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace

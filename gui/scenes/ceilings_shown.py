@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from core.wording import number, prefixed
-from gui.scenes.names_and_numbers import block_text, grouped, plural, thin_spaced
+from gui.scenes.names_of_elements_and_threads import block_text
+from gui.scenes.numbers_and_sentences import grouped, plural, thin_spaced
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device

@@ -17,9 +17,9 @@ from core.gpu.result_check import Check, check
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 from core.rules.global_memory import SECTOR
 from core.wording import listing
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.findings_list import fault_names
-from gui.scenes.names_and_numbers import capital, grouped, plural
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.numbers_and_sentences import capital, grouped, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

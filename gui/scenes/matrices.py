@@ -13,6 +13,7 @@ from core.emulator.events import Ints
 from core.launch import WARP
 from core.trace import EventKind
 from core.wording import listing
+from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box
 from gui.scenes.block_history import (
     BEFORE,
     EMPTY,
@@ -30,7 +31,6 @@ from gui.scenes.block_history import (
     operations_words,
     warps_of,
 )
-from gui.scenes.grids import Grid, Rect, bounding_box
 from gui.scenes.illegal_and_masked_off import (
     Guards,
     at_fault,
@@ -39,13 +39,8 @@ from gui.scenes.illegal_and_masked_off import (
     idle,
     zero_filled,
 )
-from gui.scenes.names_and_numbers import (
-    block_name,
-    elements_name,
-    part_name,
-    plural,
-    value_text,
-)
+from gui.scenes.names_of_elements_and_threads import block_name, elements_name, part_name
+from gui.scenes.numbers_and_sentences import plural, value_text
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent

@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ParameterError
+from core.links import Element
 from core.wording import assignments
+from gui.scenes.configuration import Configuration
 from gui.scenes.edited_source import Versions
 from gui.scenes.launch_form import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
-from gui.scenes.names_and_numbers import part_name, plural
+from gui.scenes.names_of_elements_and_threads import part_name
+from gui.scenes.numbers_and_sentences import plural
+from gui.scenes.selection import Hover, exists
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration, Element, Hover, exists
 from gui.scenes.transport_bar import step_label
 
 if TYPE_CHECKING:

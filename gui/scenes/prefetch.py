@@ -9,9 +9,9 @@ import numpy as np
 
 from core.launch import WARP
 from core.trace import EventKind
+from gui.scenes.arrays_as_grids import grids_of, owned_by
 from gui.scenes.block_history import history_of
 from gui.scenes.findings_list import finding_rows
-from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.illegal_and_masked_off import guards_of, reaches_of
 from gui.scenes.launch_differences import outcome
 from gui.scenes.matching_steps import Course, Lockstep, course_of

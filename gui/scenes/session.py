@@ -24,6 +24,7 @@ from psygnal import Signal
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import WARP
+from core.links import MOST, Element
 from core.rules.shared_memory import BANKS
 from gui.scenes import veils_and_picks
 from gui.scenes.breakpoints import (
@@ -34,32 +35,20 @@ from gui.scenes.breakpoints import (
     nearest_stop,
     stops_of,
 )
+from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.edited_source import Versions, line_map
 from gui.scenes.matching_steps import Anchor
 from gui.scenes.refresh_queue import Turns
-from gui.scenes.session_values import (
-    COMPARED_VIEWS,
-    MAX_SPEED,
-    MIN_SPEED,
-    MOST,
-    TEXT_SIZES,
-    UNITS,
-    Breakpoint,
-    Configuration,
-    Element,
-    Hover,
-    Origin,
-    Unit,
-    exists,
-)
+from gui.scenes.selection import Breakpoint, Hover, exists
+from gui.scenes.setting_choices import COMPARED_VIEWS, MAX_SPEED, MIN_SPEED, TEXT_SIZES, UNITS, Unit
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
     from core.lessons.lesson import Target
     from core.recording.count_launch import Counted
     from core.trace import BlockTrace, Trace
+    from gui.scenes.configuration import Profile
     from gui.scenes.matching_steps import Course
-    from gui.scenes.session_values import Profile
     from gui.scenes.veils_and_picks import Lit, Pick
 
 T = TypeVar("T")

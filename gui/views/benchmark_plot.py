@@ -38,7 +38,7 @@ from gui.scenes.benchmark_plot import (
     series_of,
     values_of,
 )
-from gui.scenes.names_and_numbers import grouped
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
 from gui.views.buttons_and_choices import Segmented, fitting_choice, offer
 from gui.views.captions_and_panels import Caption

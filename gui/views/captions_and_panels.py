@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.names_and_numbers import unbroken
+from gui.scenes.numbers_and_sentences import unbroken
 
 
 class Scrolled(QScrollArea):
@@ -94,7 +94,6 @@ class Fields(Scrolled):
             shown.deleteLater()
         if body is not None:
             self.setWidget(body)
-            body.installEventFilter(self)
 
     def sizeHint(self) -> QSize:
         return QSize(120, self._height())

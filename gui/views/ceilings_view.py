@@ -37,9 +37,9 @@ from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
 from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
 from gui.scenes.ceilings_shown import LegendKey, Row
-from gui.scenes.names_and_numbers import grouped, thin_spaced
+from gui.scenes.configuration import Configuration
+from gui.scenes.numbers_and_sentences import grouped, thin_spaced
 from gui.scenes.occupancy_shown import first_order
-from gui.scenes.session_values import Configuration
 from gui.views.buttons_and_choices import action_button
 from gui.views.captions_and_panels import Caption, Panel, Scrolled
 from gui.views.page_stack import PageView

@@ -37,8 +37,9 @@ from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, st
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
-from gui.scenes.names_and_numbers import clipped, in_window, told_apart
+from gui.scenes.numbers_and_sentences import clipped, in_window
 from gui.scenes.session import Session
+from gui.scenes.shortened_names import told_apart
 from gui.views.buttons_and_choices import Segmented, StopSlider, StopSpin, icon_button, name_choices
 from gui.views.captions_and_panels import AtLowerEdge, Fields
 from gui.views.subject_and_device import Choice
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Parameter, Rung
     from core.own_files.launch_texts import FileLaunch
-    from gui.scenes.session_values import Configuration
+    from gui.scenes.configuration import Configuration
 
 
 class ArrayField(QWidget):

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout,
 from gui.looks.labels_and_layouts import empty, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.names_and_numbers import in_window, plural
+from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.veils_and_picks import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.buttons_and_choices import RETURN, action_button, icon_button, push_button

@@ -50,8 +50,8 @@ from gui.views.tables import RowModel, RowTable
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.ladder import Ladder
+    from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
-    from gui.scenes.session_values import Configuration
 
 
 # Occupancy over one resource, with the present value as a line to drag.

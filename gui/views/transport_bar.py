@@ -24,10 +24,11 @@ from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QT
 from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.names_and_numbers import FILL, grouped, longest_name
+from gui.scenes.names_of_elements_and_threads import FILL, longest_name
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
 from gui.scenes.session import Session
-from gui.scenes.session_values import MAX_SPEED, MIN_SPEED, UNITS
+from gui.scenes.setting_choices import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.transport_bar import (
     MARKS,
     Timeline,

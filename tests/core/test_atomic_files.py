@@ -39,7 +39,7 @@ def little_room(most=100):
 
 
 def moments(path):
-    from gui.scenes.moment_links import Named, write
+    from gui.scenes.lists_of_moments import Named, write
 
     write(path, [Named(f"moment {i}", f"tiled?n=8&step={i}") for i in range(20)])
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 
 from core.own_files.launch_texts import LARGE
 from gui.scenes.saved_state import load
-from gui.scenes.session_values import Breakpoint
+from gui.scenes.selection import Breakpoint
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
 from gui.views.ladder_panel import NAME

@@ -11,7 +11,7 @@ from gui.looks.style_sheet import rules, size_rules, window_name
 from gui.looks.theme import NORMAL, current_theme, load_theme, theme_names
 from gui.scenes.saved_state import Saved, load, save
 from gui.scenes.session import Session
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.shell.session_persistence import Keeper, text_size_of
 
 

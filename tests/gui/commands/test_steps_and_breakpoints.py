@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QMenu
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.breakpoints import break_rows, break_steps, carried_over, line_starts, stops_of
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint
 from gui.views.tables import PlaceList, PlaceRow
 
 RECORDING_MS = 20_000

@@ -36,7 +36,7 @@ from gui.scenes.benchmark import (
     templated,
 )
 from gui.scenes.benchmark_plot import Request, curves, far_apart, plot_sentence, values_of
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 from tests.core.gpu.test_benchmark_result import RESULT
 
 CONFIGURED = Configuration("tiled", {"n": 16, "tile": 4})

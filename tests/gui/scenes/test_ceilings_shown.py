@@ -19,7 +19,7 @@ from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import occupancy_shown as sm
 from gui.scenes import roofline
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 
 H200 = load_devices().find("H200")
 SEED, _ = find_capability("Textbook SM")

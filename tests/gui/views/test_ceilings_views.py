@@ -20,8 +20,8 @@ from core.own_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
 from gui.views.subject_and_device import DeviceBox, Subject, subject_row

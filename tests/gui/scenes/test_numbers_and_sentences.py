@@ -5,22 +5,20 @@ import pytest
 
 from core.trace import Array
 from core.wording import listing
-from gui.scenes.names_and_numbers import (
+from gui.scenes.names_of_elements_and_threads import element_name, elements_name, span_name
+from gui.scenes.numbers_and_sentences import (
     compact,
     decimals_of,
-    element_name,
-    elements_name,
     in_window,
     numbers_name,
     percent,
     plural,
     ratio,
     spaced,
-    span_name,
-    told_apart,
     value_text,
     variable_text,
 )
+from gui.scenes.shortened_names import told_apart
 
 
 @pytest.mark.parametrize(

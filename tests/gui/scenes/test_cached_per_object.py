@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from gui.scenes.weak_memo import last_for_each, once_for_each
+from gui.scenes.cached_per_object import last_for_each, once_for_each
 
 
 class Record:

@@ -1,51 +1,21 @@
-"""Values of the session: what can be selected, pointed at, asked for and stopped at."""
+"""What is recorded: a rung or a launch of a file, and the conditions that it runs under."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from core.ladder.input_arrays import Inputs
 from core.ladder.rung import DEFAULT_SEED
+from core.own_files.launch_texts import UNTITLED
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
     from core.launch import Workload
     from core.nsight import Comparison
     from core.own_files.launch_texts import FileLaunch
-    from core.trace import Trace
-
-Unit = Literal["access", "line", "barrier", "phase"]
-UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
-PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy", "course")
-"""The window's pages, by what links and sessions call them; `gui.shell.pages` makes them."""
-COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
-"""Views of a comparison; "Memory" is whichever of the next two the step accesses."""
-MIN_SPEED, MAX_SPEED = 0.5, 60.0
-TEXT_SIZES = (80, 90, 100, 115, 130, 150, 175, 200)
-"""Sizes of text there are, in per cent of the theme's."""
-MOST = 2**31 - 1
-"""The largest number that a place or a parameter may have: Qt's signals carry no larger one."""
-UNTITLED = "untitled.cu"
-"""The path of a text that is in no file. Paths of files are absolute: none equals this."""
-
-Element = tuple[str, tuple[int, ...]]
-"""An array's name and an index into it: ``("A", (0, 2))``."""
-
-
-@dataclass(frozen=True)
-class Hover:
-    """What the pointer rests on, in any view; a field that does not apply is None."""
-
-    thread: int | None = None
-    element: Element | None = None
-    line: int | None = None
-    sector: int | None = None
-    """First byte address of a 32-byte sector of global memory."""
-    bank: int | None = None
-    """Shared memory bank, 0..31."""
 
 
 @dataclass(frozen=True)
@@ -111,30 +81,3 @@ class Profile:
     comparison: Comparison
     workload: Workload
     file: str
-
-
-@dataclass(frozen=True)
-class Breakpoint:
-    """Where to stop: at a line of the compiled source, or where an array's element is touched."""
-
-    line: int | None = None
-    element: Element | None = None
-
-    def __post_init__(self) -> None:
-        if (self.line is None) == (self.element is None):
-            raise ValueError("a breakpoint is at a line or at an element")
-
-
-def shapes(trace: Trace) -> dict[str, tuple[int, ...]]:
-    """The shape of every global and shared array of a launch, by name."""
-    found = {a.name: a.shape for a in trace.arrays}
-    return found | {a.name: a.shape for a in trace.shared_arrays}
-
-
-def exists(trace: Trace, element: Element) -> bool:
-    """Whether a launch has an element."""
-    name, index = element
-    shape = shapes(trace).get(name, ())
-    return len(shape) == len(index) > 0 and all(
-        0 <= i < extent for i, extent in zip(index, shape, strict=True)
-    )
