@@ -23,6 +23,7 @@ from core.errors import Cancelled, TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, Timing
 from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, summarise
 from core.gpu.benchmark_run import run_benchmark
+from core.gpu.events_and_failures import Begun, Sample, Sensed, Stage
 from core.gpu.result_files import Journal, load_recorded, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import (
@@ -37,7 +38,6 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from core.wording import clock
 from gui.scenes.names_of_elements_and_threads import block_text
