@@ -127,7 +127,7 @@ class _Loads:
         self._rows: list[Rows] = []
         self._first_loads: tuple[tuple[range, int], Ints, Ints] | None = None
         """Of some threads, and so many accesses: each element once, with the step of its first."""
-        self._counted: tuple[Ints, Ints, Ints] | None = None
+        self._counted: tuple[Ints, Rows, Ints] | None = None
         """Every element that was loaded, ascending; of each load, in order, which of these it is;
         and how many loads there are up to the end of each access."""
 
@@ -166,8 +166,9 @@ class _Loads:
         if self._counted is None or len(self._counted[2]) != len(self.steps):
             read = self.rows(0, len(self.steps))
             live = read >= 0
-            every, places = np.unique(read[live], return_inverse=True)
-            self._counted = every.astype(np.int64), places, np.cumsum(live.sum(axis=1))
+            every, which = np.unique(read[live], return_inverse=True)
+            ends = np.cumsum(live.sum(axis=1))
+            self._counted = every.astype(np.int64), which.astype(np.int32), ends
         flats, places, ends = self._counted
         count = self.upto(step)
         times = np.bincount(places[: ends[count - 1] if count else 0], minlength=len(flats))

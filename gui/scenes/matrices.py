@@ -178,7 +178,6 @@ class MatrixScene:
 
     caption: str
     marks: tuple[GridMarks, ...]
-    phase: int
     own: Ints
     """Elements of the result that the selected thread stores in the whole record."""
     owns: tuple[Ints, ...]
@@ -269,12 +268,11 @@ def matrix_scene(
                 replace(m, outside=place, filled=filled) if place is not None else m
                 for m, place in zip(marks, places, strict=True)
             )
-    phase = int(block_trace.phase[step])
     said = _held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
     does = operations_words(block_trace, step, arrays)
     caption = _caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
-    return MatrixScene(caption, marks, phase, own, owns)
+    return MatrixScene(caption, marks, own, owns)
 
 
 HOT = 32
