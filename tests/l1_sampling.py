@@ -14,8 +14,8 @@ from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.launch import Workload
 from core.recording.blocks_side_by_side import LANES
-from core.rules.issue import IssueTable
 from core.rules.l1_cache import L1Estimate, L1Probe, sm_of
+from core.rules.memory_instruction_issue import IssueTable
 from core.trace.program_info import source_lines
 
 _SEED = 1

@@ -91,12 +91,10 @@ def _ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaun
     from core.own_files.ptx_files import ptx_workload, read_ptx
 
     _refuse_sizes(given)
-    if launch.get("define"):
-        raise ArgumentError("-D is for a compiler; PTX is compiled already.")
-    for option in ("include_dir", "include", "arch"):
-        if launch.get(option):
-            name = option.replace("_", "-")
-            raise ArgumentError(f"--{name} is for a compiler; PTX is compiled already.")
+    for name in ("define", "include_dir", "include", "arch"):
+        if launch.get(name):
+            option = "-D" if name == "define" else f"--{name.replace('_', '-')}"
+            raise ArgumentError(f"{option} is for a compiler; PTX is compiled already.")
     asked = _asked(path, launch)
     file = read_ptx(str(path), asked.kernel)
     whole = complete_ptx(file, asked)

@@ -51,6 +51,7 @@ from core.own_files.repository_search import (
     user_of,
 )
 from core.own_files.sources_and_headers import BAD_HEADER, promised
+from core.recording.blocks_side_by_side import MOST_THREADS
 from core.source.c_numbers import Number
 from core.source.constants import knobs, with_defines
 from core.source.functions_and_calls import host_syntax
@@ -86,7 +87,6 @@ _LOADLESS = re.compile(
     r"|f?(?:min|max|sin|cos|sqrt|exp|pow|abs)f?"
 )
 _SMALL = 1 << 12  # a size that can be followed
-_MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
 _NO_LOADS = "is left out: it loads nothing from memory|are left out: they load nothing from memory"
 _ONE_STEP = (
     "is left out: it has no loop and no shared memory"
@@ -478,7 +478,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         there = tuple(size for size in grids if size is not None)
         host_grids = there if len(there) == 2 else ()
     block = _trimmed(host.block, dimensions) if host else shape.block
-    vast = math.prod(grid_given) * math.prod(block) > _MOST_THREADS
+    vast = math.prod(grid_given) * math.prod(block) > MOST_THREADS  # some blocks run: no size
     decides = bool(grid_given) and not vast
     if decides and host is None:
         steps = shape.apart or block

@@ -44,7 +44,8 @@ def _undefined(
 ) -> Mapping[str, bool]:
     program = Program("", {"": source, **dict(headers)})
     candidates: dict[str, bool] = {}
-    for part in program.needed(program.roots(kernel)):
+    needed = program.needed(program.roots(kernel))
+    for part in (part for part in program.parts if part in needed):  # a set has no order
         candidates |= dict(_unknown(program, part))
     found: dict[str, bool] = {}
     for _ in range(_MOST_ROUNDS if candidates.keys() - dict(defines).keys() else 0):

@@ -20,7 +20,7 @@ from core.ladder.rung import ArrayRule
 from core.launch import Launch, Workload
 from core.lessons.lesson_expressions import LessonError
 from core.links import Link
-from core.models.launch_needs import Counts, measure_rung
+from core.models.ceiling_counts import Counts, measure_rung
 from core.recording.record_launch import record
 
 if TYPE_CHECKING:

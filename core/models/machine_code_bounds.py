@@ -20,7 +20,7 @@ from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:
     from core.launch import Workload
-    from core.models.launch_needs import Counts
+    from core.models.ceiling_counts import Counts
 
 # How fast a partition of an SM reads the factors of multiply-adds from its registers.
 #

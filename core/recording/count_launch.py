@@ -37,7 +37,7 @@ from core.trace.access import shared_name
 from core.trace.program_info import program_info
 
 if TYPE_CHECKING:
-    from core.rules.hardware_work import WorkPart, WorkProbe
+    from core.rules.flops_and_traffic import WorkPart, WorkProbe
 
 _LANES = 16384  # threads that run side by side where every block runs
 _MOST_KINDS = 64

@@ -28,8 +28,8 @@ from core.errors import CompileError, TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, RungSubject, Timing
 from core.gpu.sweep_plan import LeftOut, Plan, Point
 from core.ladder import Ladder, load_ladder
+from core.models.ceiling_counts import Counts, measure, measure_rung
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_needs import Counts, measure, measure_rung
 from core.rules.counters import counters_of
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.recording import Stopped
 from gui.commands.status_messages import Waiting
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.opening_work import (
     NO_NUMBER,
     Loaded,

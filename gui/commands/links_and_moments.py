@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 from core.errors import ParameterError, TilescopeError
 from core.links import EXAMPLE, Link
 from gui.commands.editing_and_opening import Workbench
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.looks.theme import theme_names
 from gui.scenes.configuration import Configuration
 from gui.scenes.lists_of_moments import Named, read, write

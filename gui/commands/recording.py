@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.background import Worker, close_workers, sentence_of
+from gui.background import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.configuration import Conditions, Configuration
 from gui.scenes.prefetch import Standpoint
@@ -139,13 +139,6 @@ class Recorder(QObject):
         self._loaded = there
         self.session.update(configuration=there)
         self._loaded = None
-
-    def close(self) -> None:
-        self.session.configuration_changed.disconnect(self._record)
-        for name in CONDITIONS:
-            getattr(self.session, f"{name}_changed").disconnect(self._record_conditions)
-        self.session.block_wanted.disconnect(self._record_block)
-        close_workers(self)
 
     def _record(self, configuration: Configuration) -> None:
         if configuration is self._loaded:

@@ -12,11 +12,11 @@ from PySide6.QtCore import QObject, QTimer
 from core.errors import TilescopeError
 from core.links import parse_link
 from core.own_files.launch_texts import FileLaunch
-from gui.background import Coalescer, Worker, close_workers, sentence_of
+from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.opening_work import Opened, open_job
 from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import Kind, knob_rows, turned
@@ -47,11 +47,6 @@ class Differing(QObject):
         for recorder in (comparing.main.recorder, comparing.recorder):
             recorder.recorded.connect(self._soon)
             recorder.failed.connect(self._forget)
-
-    def close(self) -> None:
-        self._example = None
-        self.comparing.main.recorder.recorded.disconnect(self._soon)
-        self.comparing.main.recorder.failed.disconnect(self._forget)
 
     def go(self, *, forward: bool = True) -> None:
         """Go to the next (or previous) access of the selected warp that costs B something else."""
@@ -166,18 +161,6 @@ class Comparing(QObject):
             self._take_conditions(None)
             self._on_first(self.a.configuration)
             self._compare_with(self.a.versus)
-
-    def close(self) -> None:
-        self.differing.close()
-        self.comparison.close()
-        self.a.versus_changed.disconnect(self._compare_with)
-        self.a.configuration_changed.disconnect(self._on_first)
-        self.a.veiled_changed.disconnect(self._veil)
-        self.a.answered_changed.disconnect(self._veil)
-        for name in CONDITIONS:
-            getattr(self.a, f"{name}_changed").disconnect(self._take_conditions)
-        self.recorder.close()
-        close_workers(self)
 
     # ---- what the user does
 

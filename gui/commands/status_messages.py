@@ -17,7 +17,7 @@ from core.own_files.launch_texts import FieldErrors
 from core.own_files.sources_and_headers import read_source
 from gui.background import Worker
 from gui.commands.recording import Stopped
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.scenes.configuration import ORDER_TITLES, Configuration
 from gui.scenes.findings_list import fault_names, finding_rows, go_to
 from gui.scenes.launch_differences import Outcome, outcome, repaired_text

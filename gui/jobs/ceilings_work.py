@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.launch import Workload
+    from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
-    from core.models.launch_needs import Counts
     from gui.scenes.benchmark import CeilingKey, Measured
     from gui.scenes.ceilings_shown import Run
 
@@ -371,7 +371,7 @@ def ceilings_job(
 def _measured(
     ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Progress
 ) -> Counts:
-    from core.models.launch_needs import measure, measure_rung
+    from core.models.ceiling_counts import measure, measure_rung
 
     if wanted.own is not None:
         return measure(workload_of(ladder, wanted), build=build, progress=progress)
@@ -395,7 +395,7 @@ def intensities_job(
     counted as compiled, which takes a fraction of the time: the loads from global memory are those
     of the source unless the compiler drops some.
     """
-    from core.models.launch_needs import measure_rung
+    from core.models.ceiling_counts import measure_rung
 
     wanted = list(runs)
     for run in wanted:
@@ -417,7 +417,7 @@ def intensities_job(
 
 
 def _counted_before(ladder: Ladder, run: Run) -> float | None:
-    from core.models.launch_needs import known_intensity
+    from core.models.ceiling_counts import known_intensity
 
     try:
         return known_intensity(ladder[run.rung], run.parameters)
@@ -480,7 +480,7 @@ class FirstOrderCounts:
 
 def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -> FirstOrderCounts:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
-    from core.models.launch_needs import along
+    from core.models.ceiling_counts import along
     from core.recording.record_launch import record
 
     counts = _measured(ladder, wanted, "as_written", progress)

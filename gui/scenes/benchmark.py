@@ -23,6 +23,7 @@ from core.errors import Cancelled, TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, Timing
 from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, summarise
 from core.gpu.benchmark_run import run_benchmark
+from core.gpu.events_and_failures import Begun, Sample, Sensed, Stage
 from core.gpu.result_files import Journal, load_recorded, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import (
@@ -37,7 +38,6 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
 from core.own_files.sources_and_headers import read_source
 from core.wording import clock
 from gui.scenes.names_of_elements_and_threads import block_text
@@ -278,12 +278,28 @@ def row_of(rows: Sequence[ResultRow], measured: Measured) -> int | None:
     return next((i for i, row in enumerate(rows) if row.measured is measured), None)
 
 
-def best_row(rows: Sequence[ResultRow], rung: str) -> int | None:
-    """The place of a rung's first, hence fastest, row; None if it has none."""
+def best_row(rows: Sequence[ResultRow], series: str) -> int | None:
+    """The place of a kernel's first, hence fastest, row that was timed; None if it has none."""
     for place, row in enumerate(rows):
-        if row.measured is not None and row.measured.result.rung == rung and row.gflops:
+        result = row.measured.result if row.measured is not None else None
+        if result is not None and result.series == series and result.samples_ms:
             return place
     return None
+
+
+def series_of_launch(shown: Configuration) -> str:
+    """What `BenchmarkResult.series` is for results of this kernel."""
+    return f"{shown.own.name}:{shown.own.kernel}" if shown.own is not None else shown.rung
+
+
+def unmeasured_sentence(ladder: Ladder, shown: Configuration, machine: str) -> str:
+    """Why no launch of a kernel is shown among those of a machine, and what can be done."""
+    title = f"{shown.own.name}: {shown.own.kernel}" if shown.own else ladder[shown.rung].title
+    where = f" among the results of {machine}" if machine else ""
+    return (
+        f"{title} has no timed launch{where}. Run it on a GPU, choose another machine, or import "
+        "results of it."
+    )
 
 
 def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured], of: int = 0) -> str:

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.second_launch import Comparing
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import Changes, changes
@@ -585,7 +585,7 @@ class ComparePage(PageWidget, QWidget):
         return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
-        self.comparing.close()
+        self.comparing.comparison.close()
 
     # ---- what is shown
 

@@ -94,7 +94,6 @@ class Fields(Scrolled):
             shown.deleteLater()
         if body is not None:
             self.setWidget(body)
-            body.installEventFilter(self)
 
     def sizeHint(self) -> QSize:
         return QSize(120, self._height())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QWidget
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
@@ -16,7 +16,7 @@ from gui.looks.labels_and_layouts import named, side_by_side
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
-from gui.views.captions_and_panels import Caption
+from gui.views.captions_and_panels import Caption, Scrolled
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,20 @@ def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) 
     for place, part in enumerate(shares):
         splitter.setStretchFactor(place, part)
     splitter.setSizes(list(sizes))
+
+
+class ScrolledPage(Scrolled):
+    """Scrolls a page up and down where its parts need more room, and is wide enough for them."""
+
+    def minimumSizeHint(self) -> QSize:
+        body, bar = self.widget(), self.verticalScrollBar().sizeHint().width()
+        wide = body.minimumSizeHint().width() if body is not None else 0
+        return QSize(wide + bar, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 def simple_or_all(session: Session) -> Segmented:

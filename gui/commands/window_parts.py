@@ -1,17 +1,13 @@
-"""The window as its commands know it: a session, the parts on the screen, and the page in sight."""
+"""The window's parts, as its commands know them: a session, what shows it, the page in sight."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
 
-from gui.looks.theme import theme_names
-from gui.scenes.setting_choices import TEXT_SIZES
-
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+    from PySide6.QtWidgets import QSplitter, QWidget
 
     from gui.commands.left_column import LeftColumn
     from gui.commands.recording import Recorder
@@ -20,8 +16,10 @@ if TYPE_CHECKING:
     from gui.views.buttons_and_choices import Segmented
     from gui.views.ladder_panel import LadderPanel
     from gui.views.launch_form import ConfigurationForm
+    from gui.views.lesson_panel import LessonPanel
     from gui.views.message_bar import BusySign, MessageBar, MomentTitle
     from gui.views.page_stack import Pages
+    from gui.views.presenter_bar import PresenterBar
     from gui.views.step_page import StepPage
     from gui.views.transport_bar import TransportBar
 
@@ -37,10 +35,7 @@ class Window(QMainWindow):
     moment_title: MomentTitle
     body: QSplitter
     left: QWidget
-    presenter: QWidget | None = None
-    """The bar of a presented lesson, once there was one."""
-    shell: QVBoxLayout
-    """What stands above each other: the moment's title, that bar, the body, the clock."""
+    presenter: PresenterBar
     left_column: LeftColumn
     """Shows and hides `left`, and its button brings that back."""
     ladder_panel: LadderPanel
@@ -52,8 +47,7 @@ class Window(QMainWindow):
     transport: TransportBar
 
     @property
-    def lesson_panel(self) -> QWidget | None:
-        """The panel of lessons, once there was one."""
+    def lesson_panel(self) -> LessonPanel:
         return self.left_column.lesson_panel
 
     def show_page(self, key: str) -> None:
@@ -64,17 +58,3 @@ class Window(QMainWindow):
         if key != self.session.page:
             self.message.pass_by()
         self.session.page = key
-
-    def next_theme(self) -> None:
-        """Light, dark, projector, and light again."""
-        names = theme_names()
-        self.session.theme = names[(names.index(self.session.theme) + 1) % len(names)]
-
-    def change_text_size(self, steps: int) -> None:
-        """Make text larger, or smaller with a negative number, by so many of the sizes."""
-        at = TEXT_SIZES.index(self.session.text_size) + steps
-        self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
-
-    def toggle_full_screen(self) -> None:
-        """Fill the screen, and go back to a maximised window where it was one."""
-        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
