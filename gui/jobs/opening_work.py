@@ -118,8 +118,9 @@ def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -
     """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
     from core.links import checksum
     from core.recording.trace_files import load_trace
-    from gui.jobs.record_work import Recorded, prepare
+    from gui.jobs.record_work import Recorded
     from gui.scenes.configuration import Configuration, Origin
+    from gui.scenes.prefetch import look_ahead
 
     trace = load_trace(Path(path))
     if not trace.recorded_blocks:
@@ -134,7 +135,7 @@ def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -
     else:
         original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
-    prepare(trace, trace.recorded_blocks[0])
+    look_ahead(trace, trace.recorded_blocks[0])
     return Loaded(Recorded(trace, Origin(shown, original)), form, inputs, seed)
 
 

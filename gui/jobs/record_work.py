@@ -11,7 +11,7 @@ from core.errors import TilescopeError
 from core.garbage_collection import uncollected
 from core.user_files.launch_texts import UNTITLED
 from gui.scenes.configuration import Conditions, Configuration, Origin
-from gui.scenes.prefetch import Looks, Standpoint, look_ahead
+from gui.scenes.prefetch import Standpoint, look_ahead
 from gui.scenes.session import source_key
 
 if TYPE_CHECKING:
@@ -111,13 +111,12 @@ def record_job(
     wanted: Configuration,
     block: int,
     at: Standpoint | None = None,
-    looks: Looks | None = None,
     given: Conditions = DEFAULT,
 ) -> Recorded:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
-    `at` and `looks` are where and how the record that is shown now is looked at: the new one
-    probably will be so, too, and what is shown of it is worked out ahead.
+    `at` is where the record that is shown now is looked at: the new one probably will be, too, and
+    what is shown of it is worked out ahead.
     """
     from core.recording.record_launch import CutShort, record
     from core.source.constants import knobs
@@ -140,7 +139,7 @@ def record_job(
     twin = mapping.other if mapping is not None else ""
     continues = at is not None and at.source in (source_key(trace), twin)
     with uncollected():  # the colours of a text of a megabyte are a million objects
-        prepare(trace, block_shown, at if continues else None, looks)
+        look_ahead(trace, block_shown, at if continues else None)
         if wanted.own is not None:
             knobs(workload.source)  # kept there
     return Recorded(trace, Origin(wanted, original, twin))
@@ -165,11 +164,3 @@ def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
     launches = read_profile(path)
     with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):
         return Profile(compare(launches, workload, progress=progress), workload, path.name)
-
-
-def prepare(
-    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
-) -> None:
-    """Have what the window asks first worked out here, not on the UI thread."""
-    shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
-    look_ahead(trace, shown, at, looks)
