@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.background import Worker, close_workers, sentence_of
+from gui.background import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
-from gui.scenes.prefetch import Looks, Standpoint
+from gui.scenes.configuration import Conditions, Configuration
+from gui.scenes.prefetch import Standpoint
 from gui.scenes.session import Session, source_key
-from gui.scenes.session_values import Conditions, Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -140,13 +140,6 @@ class Recorder(QObject):
         self.session.update(configuration=there)
         self._loaded = None
 
-    def close(self) -> None:
-        self.session.configuration_changed.disconnect(self._record)
-        for name in CONDITIONS:
-            getattr(self.session, f"{name}_changed").disconnect(self._record_conditions)
-        self.session.block_wanted.disconnect(self._record_block)
-        close_workers(self)
-
     def _record(self, configuration: Configuration) -> None:
         if configuration is self._loaded:
             return
@@ -178,10 +171,9 @@ class Recorder(QObject):
 
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
-        looks = Looks(self.session.heat, self.session.warp_trail)
         self._given = self.conditions
         self.worker.submit(
-            record_job, self.ladder, configuration, block, self._standpoint(), looks, self._given
+            record_job, self.ladder, configuration, block, self._standpoint(), self._given
         )
 
     def _standpoint(self) -> Standpoint | None:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from core.cancelling import cancelled_by
 from core.errors import Cancelled
 from gui.background import Progress, Worker, sentence_of
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.pictures import SUFFIXES, Picture, image_of, pdf_of, write_picture
 from gui.scenes.question_in_views import waits
 from gui.scenes.step_views import VIEWS

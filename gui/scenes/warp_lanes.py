@@ -12,21 +12,15 @@ from core.launch import WARP
 from core.rules import global_memory
 from core.rules.global_memory import LINE, SECTOR
 from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of
+from gui.scenes.cached_per_object import last_for_each
 from gui.scenes.illegal_and_masked_off import (
     at_fault,
     fault_of_thread,
     faults_in_words,
     faulty_name,
 )
-from gui.scenes.names_and_numbers import (
-    elements_name,
-    numbers_name,
-    percent,
-    plural,
-    span_name,
-    verb_of,
-)
-from gui.scenes.weak_memo import last_for_each
+from gui.scenes.names_of_elements_and_threads import elements_name, span_name, verb_of
+from gui.scenes.numbers_and_sentences import numbers_name, percent, plural
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, SharedArray
@@ -52,7 +46,6 @@ class WarpSummary:
     """One warp of the block in the same access, for the overview."""
 
     warp: int
-    active: int
     sectors: int
     ideal: int
 
@@ -285,5 +278,5 @@ def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
     lanes = np.count_nonzero(access.active.reshape(n_warps, WARP), axis=1)
     sectors = access.warp_sectors
     ideal = global_memory.ideal_sectors(sectors, lanes, access.width)
-    figures = np.stack([np.arange(n_warps), lanes, sectors, ideal], axis=1)
+    figures = np.stack([np.arange(n_warps), sectors, ideal], axis=1)
     return tuple(WarpSummary(*row) for row in figures.tolist())

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QWidget
 from core.emulator.events import Ints
 from gui.looks.theme import Theme, current_theme
 from gui.pictures import is_vector
-from gui.scenes.grids import Rect, rectangles
+from gui.scenes.arrays_as_grids import Rect, rectangles
 
 CENTRE = Qt.AlignmentFlag.AlignCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

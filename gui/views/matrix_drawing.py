@@ -14,20 +14,17 @@ from core.emulator.events import Ints
 from core.launch import WARP
 from core.wording import listing
 from gui.looks.theme import FEW_THREADS, Theme
+from gui.scenes.arrays_as_grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
 from gui.scenes.block_history import EMPTY, history_of, number_at
-from gui.scenes.grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
 from gui.scenes.illegal_and_masked_off import reaches_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
-from gui.scenes.names_and_numbers import (
+from gui.scenes.names_of_elements_and_threads import (
     block_name,
-    decimals_of,
     element_name,
     elements_name,
-    grouped,
     name_of_thread,
-    plural,
-    value_text,
 )
+from gui.scenes.numbers_and_sentences import decimals_of, grouped, plural, value_text
 from gui.scenes.session import Session
 from gui.views.drawing_tools import (
     CENTRE,

@@ -9,13 +9,14 @@ from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget, QWidgetAction
 
 from core.launch import WARP
+from core.links import Element
 from gui.background import close_workers
 from gui.looks.labels_and_layouts import named, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.names_and_numbers import index_text
+from gui.scenes.names_of_elements_and_threads import index_text
 from gui.scenes.question_in_views import veil_words
+from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint, Element, Hover
 from gui.scenes.step_views import StepView
 from gui.scenes.why_this_number import Fetched
 from gui.views.captions_and_panels import Caption

@@ -25,20 +25,13 @@ from core.explain.bank_map import CHUNK, LINE, BankMap, Piece, bank_map, verdict
 from core.launch import WARP
 from core.rules.shared_memory import BANKS, WORD
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.arrays_as_grids import rectangles
 from gui.scenes.block_history import history_of
-from gui.scenes.grids import rectangles
-from gui.scenes.names_and_numbers import (
-    decimals_of,
-    element_name,
-    grouped,
-    name_of_thread,
-    numbers_name,
-    spaced,
-    value_text,
-)
+from gui.scenes.names_of_elements_and_threads import element_name, name_of_thread
+from gui.scenes.numbers_and_sentences import decimals_of, grouped, numbers_name, spaced, value_text
 from gui.scenes.question_in_views import veil_words
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.scenes.shared_arrays_and_banks import (
     BankScene,
     SharedGrid,

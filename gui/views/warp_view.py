@@ -21,13 +21,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from core.launch import WARP
+from core.links import Element
 from core.rules.global_memory import SECTOR
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.constant_and_local_memory import OwnScene, own_scene
-from gui.scenes.names_and_numbers import grouped, percent, thread_name, value_text
+from gui.scenes.names_of_elements_and_threads import thread_name
+from gui.scenes.numbers_and_sentences import grouped, percent, value_text
 from gui.scenes.question_in_views import sector_of, veil_words
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Element, Hover
 from gui.scenes.veils_and_picks import Lit, Pick
 from gui.scenes.warp_lanes import (
     LineStrip,

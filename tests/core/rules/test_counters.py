@@ -23,8 +23,8 @@ BASE = 1 << 46
 
 def warp(addresses, active, width: int, space: str = "global") -> WarpAccess:
     return WarpAccess(
-        space, width, np.array(addresses, np.int64), np.array(active, bool),
-        np.full(32, -1, np.int64), np.zeros(32, np.float32),
+        0, "load", space, width, 1, None, np.array(addresses, np.int64), np.array(active, bool),
+        np.zeros(32, np.float32),
     )  # fmt: skip
 
 

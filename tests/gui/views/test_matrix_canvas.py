@@ -10,10 +10,10 @@ from PySide6.QtGui import QImage, QPainter
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.looks.theme import current_theme
-from gui.scenes.grids import grids_of
+from gui.scenes.arrays_as_grids import grids_of
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.names_and_numbers import value_text
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.numbers_and_sentences import value_text
 from gui.views import matrix_drawing
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_drawing import MatrixDrawing, MatrixGround, share_bars
