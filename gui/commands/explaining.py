@@ -81,7 +81,7 @@ class Explaining(QObject):
         super().__init__(window)
         self.window_, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
-        self.panel.closed.connect(self._closed)
+        self.panel.closed.connect(lambda: window.session.update(question=None))
         self.sessions = [window.session]
         """Those whose explanations Escape puts away."""
         self._beside: QPoint | None = None
@@ -96,8 +96,9 @@ class Explaining(QObject):
 
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
-        self._beside = self._pointer() if here else None
-        self._view = self._view_at(QCursor.pos()) if here else self._view_of(topic)
+        pointer = QCursor.pos()
+        self._beside = self.window_.mapFromGlobal(pointer) if here else None
+        self._view = self._view_at(pointer) if here else self._view_of(topic)
         if self.session.question == topic:
             self._answer(topic)
         self.session.question = topic
@@ -149,12 +150,6 @@ class Explaining(QObject):
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None
-
-    def _closed(self) -> None:
-        self.session.question = None
-
-    def _pointer(self) -> QPoint:
-        return self.window_.mapFromGlobal(QCursor.pos())
 
     def _view_at(self, place: QPoint) -> QRect | None:
         widget = QApplication.widgetAt(place)
