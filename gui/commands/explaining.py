@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
@@ -22,15 +22,13 @@ from gui.scenes.why_this_number import (
     topic_of_moment,
     topic_of_row,
 )
+from gui.views.counters_view import CountersView
+from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
+from gui.views.source_view import SourceView
+from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
-
-if TYPE_CHECKING:
-    from gui.views.counters_view import CountersView
-    from gui.views.matrix_canvas import MatrixCanvas
-    from gui.views.source_view import SourceView
-    from gui.views.warp_view import WarpView
 
 FIRST_NUMBER = 2  # column of the counters view
 SPACES = {"Warp": "global", "Shared": "shared"}

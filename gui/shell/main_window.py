@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
+from core.ladder import Ladder
 from gui.background import close_workers
 from gui.commands.all_commands import Commands
 from gui.commands.keyboard_focus import FocusKeys, focus_page, in_sight
@@ -33,9 +32,6 @@ from gui.views.page_stack import Page, Pages, PageWidget
 from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
 
 LEAST = 800, 560  # pixels
 LARGER = 2  # sizes of text that one view alone is larger
