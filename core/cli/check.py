@@ -30,9 +30,9 @@ from core.cli.options import Compiler, cluster_option, option
 from core.cli.trace import verdict
 from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
-from core.own_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
 from core.rules.counters import COUNTERS
 from core.source.cuda_in_python import ENDINGS, NoCudaWithin
+from core.user_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
 from core.wording import in_number, listing
 
 if TYPE_CHECKING:
@@ -202,11 +202,11 @@ def _is_meant(file: Path, folder: Path) -> bool:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.own_files.launch_texts import parse_defines
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
     from core.source.kernels_and_launches import split_instance, unscoped
     from core.source.template_instances import kernel_names
+    from core.user_files.launch_texts import parse_defines
 
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
@@ -309,7 +309,7 @@ def _check_remotely(
 
 def sent(file: _File) -> _Sent | None:
     """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
-    from core.own_files.sources_and_headers import local_files, repository_of
+    from core.user_files.sources_and_headers import local_files, repository_of
 
     try:
         text = read_source(file.path)
@@ -367,7 +367,7 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.own_files.launch_texts import split_defines
+    from core.user_files.launch_texts import split_defines
 
     whole = own.launch
     assert whole is not None  # of a file there is always one

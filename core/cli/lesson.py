@@ -256,7 +256,7 @@ def _read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.lessons.posing_and_marking import things_of
     from core.lessons.typed_answers import number_typed, things_typed
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.sources_and_headers import read_source
 
     match posed.step.kind:
         case "number" | "slider":

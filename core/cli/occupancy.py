@@ -60,7 +60,7 @@ def occupancy(
             raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
-        from core.own_files.launch_texts import parse_dim3
+        from core.user_files.launch_texts import parse_dim3
 
         threads = parse_dim3(block, "block").count
         resources = Resources(threads, registers or 0, shared or 0, barriers)
@@ -102,7 +102,7 @@ def _of_rung(
     rung: str, sizes: Mapping[str, int], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
-    from core.compiler.builds import compiled_resources
+    from core.compiler.compile_ptx_and_cubin import compiled_resources
 
     workload = chosen_workload(rung, fitting(rung, sizes), {})
     version = _version(capability)

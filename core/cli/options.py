@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from core.cli.named_launch import parse_settings
-from core.compiler import which_compiler
+from core.compiler import nvrtc_or_clang
 
 SIZES = "Parameters"
 FILE = "A kernel of your own"
@@ -140,15 +140,15 @@ class FileOptions:
 
 def _choose(name: str | None) -> None:
     if name:
-        os.environ[which_compiler.CHOICE] = name
+        os.environ[nvrtc_or_clang.CHOICE] = name
 
 
 Compiler = Annotated[
-    which_compiler.CompilerName | None,
+    nvrtc_or_clang.CompilerName | None,
     typer.Option(
         "--compiler",
         callback=_choose,
-        help=which_compiler.HELP,
+        help=nvrtc_or_clang.HELP,
         show_default=False,
         rich_help_panel=FILE,
     ),

@@ -30,9 +30,9 @@ from core.launch import WARP, Launch, Workload
 from core.lessons.launch_cache import NOT_WHOLE, Recorder
 from core.lessons.lesson_expressions import CheckCall, Element, LessonError, Value
 from core.links import Link, parse_rung_link
+from core.models.ceiling_counts import Counts
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
-from core.models.launch_needs import Counts
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.ptx.loops import Loop, outermost_loops
-from core.rules.issue import IssueTable
+from core.rules.memory_instruction_issue import IssueTable
 from core.source.shared_arrays import match, shared_arrays
 from core.trace.access import Array, SharedArray
 

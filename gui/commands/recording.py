@@ -14,7 +14,7 @@ from core.ladder.input_arrays import Inputs
 from gui.background import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.configuration import Conditions, Configuration
-from gui.scenes.prefetch import Looks, Standpoint
+from gui.scenes.prefetch import Standpoint
 from gui.scenes.session import Session, source_key
 
 CONDITIONS = tuple(field.name for field in fields(Conditions))
@@ -169,10 +169,9 @@ class Recorder(QObject):
 
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
-        looks = Looks(self.session.heat, self.session.warp_trail)
         self._given = self.conditions
         self.worker.submit(
-            record_job, self.ladder, configuration, block, self._standpoint(), looks, self._given
+            record_job, self.ladder, configuration, block, self._standpoint(), self._given
         )
 
     def _standpoint(self) -> Standpoint | None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from core.devices.device_table import Device
     from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
+    from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
-    from core.models.launch_needs import Counts
 
 
 @dataclass(frozen=True)

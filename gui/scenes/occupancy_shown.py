@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.devices.device_table import Capability
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
-    from core.models.launch_needs import Counts
+    from core.models.ceiling_counts import Counts
 
 Axis = Literal["block_threads", "registers", "shared_bytes"]
 

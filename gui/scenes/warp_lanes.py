@@ -46,7 +46,6 @@ class WarpSummary:
     """One warp of the block in the same access, for the overview."""
 
     warp: int
-    active: int
     sectors: int
     ideal: int
 
@@ -294,5 +293,5 @@ def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
     lanes = np.count_nonzero(access.active.reshape(n_warps, WARP), axis=1)
     sectors = access.warp_sectors
     ideal = global_memory.ideal_sectors(sectors, lanes, access.width)
-    figures = np.stack([np.arange(n_warps), lanes, sectors, ideal], axis=1)
+    figures = np.stack([np.arange(n_warps), sectors, ideal], axis=1)
     return tuple(WarpSummary(*row) for row in figures.tolist())

@@ -11,8 +11,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QToolButton
 
 from core.errors import GpuUnavailable
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.result_files import read_results
-from core.gpu.worker_messages import WorkerFailure
 from gui.background import close_workers
 from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.configuration import Configuration

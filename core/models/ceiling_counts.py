@@ -12,13 +12,13 @@ from math import comb, lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.compiler.builds import BuildKind
+from core.compiler.compile_ptx_and_cubin import BuildKind
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launch import Workload
 from core.recording.count_launch import Counted, count
+from core.rules.flops_and_traffic import SUMS, Asked, Work, WorkProbe
 from core.rules.global_memory import SECTOR
-from core.rules.hardware_work import SUMS, Asked, Work, WorkProbe
 
 if TYPE_CHECKING:
     from core.ladder.rung import Rung

@@ -18,11 +18,19 @@ from itertools import islice
 from pathlib import Path
 
 from core.errors import TilescopeError
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.sources_and_headers import local_files, read_source, repository_of
+from core.source.cuda_in_python import ENDINGS
 from core.source.functions_and_calls import host_syntax
 from core.source.kernels_and_launches import kernels, launches_by_kernel, unscoped
 from core.source.preprocessor import includes, plain_text, without_comments
+from core.source.python_host_code import host_code
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import (
+    MOST_NOTEBOOK,
+    local_files,
+    read_source,
+    read_text,
+    repository_of,
+)
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
 _MOST_FILES = 4000
@@ -53,9 +61,15 @@ def user_of(path: str, kernel: str) -> User | None:
     """The file nearest to the one at `path` that launches its `kernel` (a name without namespace).
 
     One that includes the file counts before all others; one that defines a kernel of that name
-    itself does not count. None where there is none, or where the file lies in no repository.
+    itself does not count. A Python file has its own host code, as C++. None where there is none, or
+    where the file lies in no repository.
     """
     own = Path(path).resolve()
+    if own.suffix in ENDINGS:
+        with suppress(TilescopeError):
+            code = host_code(read_text(own, MOST_NOTEBOOK), own.name)
+            if kernel in launches_by_kernel(code):
+                return User(own, code, includes_it=False, headers="")
     root = repository_of(own)
     return None if root is None else _user_of(own, root, kernel, _state(root, own))
 

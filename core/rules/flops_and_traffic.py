@@ -23,8 +23,8 @@ from core.emulator.program import FunctionCode
 from core.ptx.ast import Instruction
 from core.ptx.opcodes import opcode_of, space_of
 from core.rules import global_memory, shared_memory
-from core.rules.footprint import SECTOR_BITS, Footprint, Moves, Touched
-from core.rules.issue import IssueTable
+from core.rules.memory_instruction_issue import IssueTable
+from core.rules.touched_sectors import SECTOR_BITS, Footprint, Moves, Touched
 
 # Which PTX instructions do floating-point work, and which a GPU must issue whatever happens.
 

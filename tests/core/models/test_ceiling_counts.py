@@ -14,7 +14,7 @@ from core.errors import ParameterError
 from core.gpu.result_files import load_recorded
 from core.ladder import Rung, load_ladder
 from core.launch import Workload
-from core.models.launch_needs import (
+from core.models.ceiling_counts import (
     Counts,
     along,
     known_intensity,
@@ -22,10 +22,10 @@ from core.models.launch_needs import (
     measure_at,
     measure_rung,
 )
-from core.rules.hardware_work import Asked
+from core.rules.flops_and_traffic import Asked
 
 LADDER = load_ladder()
-STEPS = 64, 128, 256  # of `core.models.launch_needs`
+STEPS = 64, 128, 256  # of `core.models.ceiling_counts`
 SMALL = 32  # floats in a whole line: with steps of so many a launch of 256 is a large one
 
 
@@ -45,7 +45,7 @@ def both(
 def any_size(monkeypatch):
     """Have launches of any size counted at smaller ones, which else is done for large ones."""
     for least in ("_LEAST", "_LEAST_EDGE"):
-        monkeypatch.setattr(f"core.models.launch_needs.{least}", 0)
+        monkeypatch.setattr(f"core.models.ceiling_counts.{least}", 0)
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_builds_that_ask_for_different_bytes_are_both_followed(monkeypatch) -> N
         asked.append((workload.parameters["n"], options.get("build"), options.get("written")))
         return measure(workload, **options)
 
-    monkeypatch.setattr("core.models.launch_needs.measure", told)
+    monkeypatch.setattr("core.models.ceiling_counts.measure", told)
     scaled, full = measure_at(make, 576), measure(make(576))
     assert "Counted at" in scaled.note
     assert (scaled.written, scaled.work) == (full.written, full.work)

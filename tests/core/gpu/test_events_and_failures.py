@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from core.gpu.worker_messages import from_driver, from_exit, timed_out
+from core.gpu.events_and_failures import from_driver, from_exit, timed_out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording.count_launch import count
-from core.rules.hardware_work import Work, WorkProbe
+from core.rules.flops_and_traffic import Work, WorkProbe
 
 LADDER = load_ladder()
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -9,8 +9,8 @@ import pytest
 
 from core.devices.device_table import load_devices
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.models.ceiling_counts import Counts, measure
 from core.models.ceilings import ceilings
-from core.models.launch_needs import Counts, measure
 from core.recording.count_launch import count
 
 H200 = load_devices().find("H200")
@@ -178,7 +178,7 @@ def test_integers_on_tensor_cores_are_no_floating_point_work() -> None:
         ScalarArgument("n", np.int32(n)),
     )
     launch = Launch(Dim3(2, 2), Dim3(32), arguments)
-    from core.rules.hardware_work import WorkProbe
+    from core.rules.flops_and_traffic import WorkProbe
 
     probe = WorkProbe()
     count(Workload("k", source, "k.cu", "k", launch), kind="as_compiled", probe=probe)
