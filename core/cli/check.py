@@ -26,7 +26,7 @@ from rich.text import Text
 from core.atomic_files import must_be_writable, replace_file
 from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, standard_console, tell
 from core.cli.named_launch import OwnLaunch, faults, file_launch
-from core.cli.options import Compiler, cluster_option
+from core.cli.options import Compiler, cluster_option, option
 from core.cli.trace import verdict
 from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
@@ -100,12 +100,9 @@ def check(
             help="CUDA sources, Python files or notebooks with CUDA, or folders that hold some.",
         ),
     ],
-    kernel: Annotated[
-        str | None, typer.Option(help="Check this kernel only.", show_default=False)
-    ] = None,
+    kernel: Annotated[str | None, option(text="Check this kernel only.")] = None,
     define: Annotated[
-        list[str] | None,
-        typer.Option("--define", "-D", help="TILE=16, for every file.", show_default=False),
+        list[str] | None, option("--define", "-D", text="TILE=16, for every file.")
     ] = None,
     orders: Annotated[
         int,
@@ -114,15 +111,11 @@ def check(
     compiler: Compiler = None,
     seed: Annotated[int, typer.Option(help="Seed of random buffers and orders.", min=0)] = 7,
     expect: Annotated[
-        Path | None,
-        typer.Option(help="Fail where counters exceed those in this file.", show_default=False),
+        Path | None, option(text="Fail where counters exceed those in this file.")
     ] = None,
-    write: Annotated[
-        Path | None, typer.Option(help="Write the counters down for --expect.", show_default=False)
-    ] = None,
+    write: Annotated[Path | None, option(text="Write the counters down for --expect.")] = None,
     sarif_file: Annotated[
-        Path | None,
-        typer.Option("--sarif", help="Write the findings as SARIF 2.1.0.", show_default=False),
+        Path | None, option("--sarif", text="Write the findings as SARIF 2.1.0.")
     ] = None,
     cluster: Annotated[
         str | None, cluster_option("Spread the files over a dask scheduler's workers.")

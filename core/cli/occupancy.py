@@ -10,7 +10,7 @@ import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, print_json
 from core.cli.named_launch import chosen_workload, is_file
-from core.cli.options import AsJson, Sizes
+from core.cli.options import AsJson, Sizes, option
 from core.devices.device_table import Capability, find_capability
 from core.devices.occupancy import LIMITS, Occupancy, Resources
 from core.devices.occupancy import occupancy as occupancy_of
@@ -29,15 +29,9 @@ def occupancy(
     device: Annotated[
         str, typer.Option(help="A device, a compute capability (8.6), or the Textbook SM.")
     ] = "RTX 3090",
-    block: Annotated[
-        str | None, typer.Option(help="Threads of a block: 256, or 16,16.", show_default=False)
-    ] = None,
-    registers: Annotated[
-        int | None, typer.Option(help="Registers of a thread.", show_default=False, min=0)
-    ] = None,
-    shared: Annotated[
-        int | None, typer.Option(help="Shared memory of a block, bytes.", show_default=False, min=0)
-    ] = None,
+    block: Annotated[str | None, option(text="Threads of a block: 256, or 16,16.")] = None,
+    registers: Annotated[int | None, option(text="Registers of a thread.", min=0)] = None,
+    shared: Annotated[int | None, option(text="Shared memory of a block, bytes.", min=0)] = None,
     barriers: Annotated[
         int, typer.Option(help="Named barriers of a block; __syncthreads is one.", min=0)
     ] = 1,

@@ -22,11 +22,9 @@ FILE = "A kernel of your own"
 RESULTS = "Results"
 
 
-def option(*names: str, panel: str | None = None, text: str, metavar: str | None = None) -> Any:
+def option(*names: str, panel: str | None = None, text: str, **more: Any) -> Any:
     """A typer option whose default says nothing to a reader."""
-    return typer.Option(
-        *names, help=text, metavar=metavar, show_default=False, rich_help_panel=panel
-    )
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel, **more)
 
 
 def cluster_option(text: str) -> Any:
