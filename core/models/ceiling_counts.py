@@ -12,7 +12,7 @@ from math import comb, lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.compiler.builds import BuildKind
+from core.compiler.compile_ptx_and_cubin import BuildKind
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launch import Workload

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_accesses import Assembly, assembly_of
 from core.cancelling import check
-from core.compiler.builds import Build, BuildKind, build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import Build, BuildKind, build_of, find_entry
 from core.emulator.affine_machine import Affine, AffineMachine, Dependence, DependsOnData
 from core.emulator.events import AccessEvent, BarrierEvent, Ints, Mask, Observer, SaveEvent
 from core.emulator.geometry import Geometry, clusters

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.builds import Build, build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import Build, build_of, find_entry
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import Observer, Printed
 from core.emulator.geometry import Geometry, clusters

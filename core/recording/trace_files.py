@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core import dataclasses_as_json
 from core.atomic_files import replacing
-from core.compiler.builds import Build
+from core.compiler.compile_ptx_and_cubin import Build
 from core.compiler.cubin import MachineAccess
 from core.emulator.address_spaces import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.block_record import ChunkRecord, Log
@@ -49,7 +49,6 @@ from core.launch import (
     Texture,
     Workload,
 )
-from core.own_files.sources_and_headers import checked_size, promised
 from core.ptx.debug.variables import debug_info
 from core.recording.record_launch import RECORD_BYTES, image_of
 from core.rules.counters import Count, Counters
@@ -57,6 +56,7 @@ from core.tensor_maps import TensorMap
 from core.trace import Trace
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
+from core.user_files.sources_and_headers import checked_size, promised
 
 # Arrays by number, each stored once, those of one type end to end.
 #

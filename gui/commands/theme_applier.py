@@ -16,6 +16,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from gui.looks.icons import dress_icon
+from gui.looks.labels_and_layouts import follow_theme
 from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.session import Session
@@ -115,6 +116,7 @@ class Dressing(QObject):
                     else:
                         seen.append(child)
         for widget in seen:
+            follow_theme(widget)
             if isinstance(widget, QAbstractButton):
                 dress_icon(widget)
         views = [w for w in seen if isinstance(w, SessionView | ProseLabel)]

@@ -38,7 +38,7 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.own_files.sources_and_headers import read_source
+from core.user_files.sources_and_headers import read_source
 from core.wording import clock
 from gui.scenes.names_of_elements_and_threads import block_text
 from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
@@ -46,7 +46,7 @@ from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
     from gui.scenes.configuration import Configuration
 
 # Results: where they come from, and how they are called.
@@ -519,36 +519,19 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Joined:
-    """The cluster's GPUs, as lanes of a sweep."""
+class _OfCluster:
+    """Its GPUs, as lanes of a sweep; or why it cannot be joined; or what happens to it."""
 
     by: _Joining
-    lanes: Sequence[Lane]
-
-
-@dataclass(frozen=True)
-class _Refused:
-    """It cannot be joined, and why, in a sentence."""
-
-    by: _Joining
-    why: str
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What happens to the cluster, in a sentence."""
-
-    by: _Joining
-    text: str
+    lanes: Sequence[Lane] | None = None
+    refused: str = ""
+    said: str = ""
 
 
 class _Joining:
-    """Joins the cluster at an address, and stays until `leave`.
+    """Joins the cluster at an address, and stays until `leave`; `tell` is called in its thread."""
 
-    `tell` gets `_Joined` or `_Refused`, and each `_Said`, from other threads.
-    """
-
-    def __init__(self, address: str, tell: Callable[[_Joined | _Refused | _Said], None]) -> None:
+    def __init__(self, address: str, tell: Callable[[_OfCluster], None]) -> None:
         self.address = address
         self._tell = tell
         self._left = threading.Event()
@@ -570,23 +553,23 @@ class _Joining:
         except Cancelled:
             return
         except TilescopeError as error:
-            self._say(_Refused(self, str(error)))
+            self._say(refused=str(error))
         except Exception as error:
             log.exception("the cluster at %s", self.address)
-            self._say(_Refused(self, f"The cluster at {self.address} failed: {error!r}."))
+            self._say(refused=f"The cluster at {self.address} failed: {error!r}.")
 
     def _join(self) -> None:
         from core.distributed.cluster import gpu_lanes
 
         with gpu_lanes(
-            self.address, lambda text: self._say(_Said(self, text)), patience_s=_PATIENCE_S
+            self.address, lambda text: self._say(said=text), patience_s=_PATIENCE_S
         ) as lanes:
-            self._say(_Joined(self, lanes))
+            self._say(lanes=lanes)
             self._left.wait()
 
-    def _say(self, what: _Joined | _Refused | _Said) -> None:
+    def _say(self, **what: Any) -> None:
         if not self._left.is_set():
-            self._tell(what)
+            self._tell(_OfCluster(self, **what))
 
 
 # The benchmark page's state: GPUs, a running sweep, what it says, and all results.
@@ -607,7 +590,7 @@ class _Unwritten:
     why: str
 
 
-News = Update | _Joined | _Refused | _Said | _Unwritten
+News = Update | _OfCluster | _Unwritten
 """What other threads tell of a sweep."""
 
 
@@ -846,26 +829,22 @@ class BenchModel:
             case _Unwritten(why):
                 self.refused = why
                 return {"state"}
-            case _Joined(by) | _Refused(by) | _Said(by):
+            case _OfCluster(by):
                 return self._hear_of_cluster(update) if by is self._joining else set()
 
-    def _hear_of_cluster(self, update: _Joined | _Refused | _Said) -> set[str]:
-        match update:
-            case _Said(_, text):
-                self.said = text
-            case _Refused(_, why):
-                self._refuse(why)
-            case _Joined(_, lanes):
-                assert self._to_run is not None
-                try:
-                    self._begin(*self._to_run, lanes)
-                except TilescopeError as error:  # its results cannot be kept
-                    self._refuse(str(error))
+    def _hear_of_cluster(self, update: _OfCluster) -> set[str]:
+        self.said = update.said or self.said
+        why = update.refused
+        if update.lanes is not None:
+            assert self._to_run is not None
+            try:
+                self._begin(*self._to_run, update.lanes)
+            except TilescopeError as error:  # its results cannot be kept
+                why = str(error)
+        if why:
+            self.refused = why
+            self._leave()
         return {"state", "progress"}
-
-    def _refuse(self, why: str) -> None:
-        self.refused = why
-        self._leave()
 
     def _leave(self) -> None:
         joining, self._joining = self._joining, None

@@ -46,7 +46,6 @@ class OwnScene:
 
     caption: str
     space: str
-    step: int
     warp: int
     verb: str
     active: tuple[bool, ...]
@@ -99,7 +98,6 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
     return OwnScene(
         _caption(access, warp, words, int(active.sum())),
         access.space,
-        step,
         warp,
         verb,
         tuple(active[: min(WARP, present)].tolist()),

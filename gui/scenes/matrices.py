@@ -13,7 +13,7 @@ from core.emulator.events import Ints
 from core.launch import WARP
 from core.trace import EventKind
 from core.wording import listing
-from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box
+from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box, is_product
 from gui.scenes.block_history import (
     BEFORE,
     EMPTY,
@@ -179,7 +179,6 @@ class MatrixScene:
 
     caption: str
     marks: tuple[GridMarks, ...]
-    phase: int
     own: Ints
     """Elements of the result that the selected thread stores in the whole record."""
     owns: tuple[Ints, ...]
@@ -254,28 +253,26 @@ def matrix_scene(
     filled, placed = False, True
     if access is not None and is_global(access):
         filled = zero_filled(block_trace, access)
-        if access.fault:
-            marks = tuple(
-                replace(m, faults=faulty_cells(g, access)) if g.array is access.array else m
-                for m, g in zip(marks, grids, strict=True)
+        here = [grid.array is access.array for grid in grids]
+        outside = [
+            guards.outside(block_trace, grid, access) if guards is not None and mine else None
+            for grid, mine in zip(grids, here, strict=True)
+        ]
+        placed = guards is None or not any(here) or any(place is not None for place in outside)
+        marks = tuple(
+            replace(
+                mark,
+                outside=mark.outside if place is None else place,
+                filled=filled and place is not None,
+                faults=faulty_cells(grid, access) if mine and access.fault else mark.faults,
             )
-        if guards is not None:
-            shown = [g.array is access.array for g in grids]
-            places = [
-                guards.outside(block_trace, g, access) if mine else None
-                for g, mine in zip(grids, shown, strict=True)
-            ]
-            placed = not any(shown) or any(place is not None for place in places)
-            marks = tuple(
-                replace(m, outside=place, filled=filled) if place is not None else m
-                for m, place in zip(marks, places, strict=True)
-            )
-    phase = int(block_trace.phase[step])
+            for mark, grid, mine, place in zip(marks, grids, here, outside, strict=True)
+        )
     said = _held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
     does = operations_words(block_trace, step, arrays)
     caption = _caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
-    return MatrixScene(caption, marks, phase, own, owns)
+    return MatrixScene(caption, marks, own, owns)
 
 
 HOT = 32
@@ -454,7 +451,7 @@ def _touched(access: Access) -> tuple[Ints, str]:
 
 def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
     """The row of A (left of C) or column of B (above C) that the thread's elements of C need."""
-    if not len(own) or grid.place == (1, 1) or len(grids) != 3 or grids[2].place != (1, 1):
+    if not len(own) or grid.place == (1, 1) or not is_product(grids):
         return None
     top, left, height, width = bounding_box(grids[2], own)
     if grid.place == (1, 0):

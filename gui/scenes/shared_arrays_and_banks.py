@@ -98,7 +98,6 @@ class BankScene:
     live: bool
     step: int
     verb: str
-    array: str
     warp: int
     active: int
     words: tuple[tuple[Word, ...], ...]
@@ -250,7 +249,6 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
         live=live,
         step=access.step,
         verb=deed(access, 1),
-        array=array.name if array is not None else "",
         warp=warp,
         active=int(np.count_nonzero(part.active)),
         words=tuple(map(tuple, words)),

@@ -34,12 +34,20 @@ from core.errors import TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.background import Worker, sentence_of
 from gui.jobs.ceilings_work import CeilingCounter
 from gui.jobs.opening_work import file_to_sweep_job
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    fill,
+    named,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
@@ -693,7 +701,6 @@ class SetupStrip(QWidget):
         set_icon(self.stop_button, "stop")
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
         n, tile, most, on = (
             styled_label(text, role="dim") for text in ("N", "Tile", "at most", "on")
         )
@@ -701,11 +708,11 @@ class SetupStrip(QWidget):
         for label, field in zip((n, tile, most, on), fields, strict=True):
             label.setBuddy(field)
         what = (self.kernels_button, n, (self.sizes, 12), tile, (self.tiles, 5), self.tuned)
-        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), space.gap, (self.plan, 2))
+        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), GAP, (self.plan, 2))
         buttons = (self.run_button, self.pause_button, self.stop_button)
-        upper = side_by_side(None, *what, (None, 0), gap=space.gap)
-        lower = side_by_side(None, *how, *buttons, gap=space.gap)
-        stacked(self, upper, lower, self.bar, gap=space.gap - 2, edges=(0, 2, 0, 0))
+        upper = side_by_side(None, *what, (None, 0), gap=GAP)
+        lower = side_by_side(None, *how, *buttons, gap=GAP)
+        stacked(self, upper, lower, self.bar, gap=GAP - 2, edges=(0, 2, 0, 0))
 
     def _on_kernels(self) -> None:
         self._name_kernels()
@@ -872,8 +879,8 @@ class ResultsPanel(QWidget):
         self.machine_chosen.emit()
 
     def _lay_out(self) -> None:
-        space, head = current_theme().spacing, QWidget()
-        stacked(head, self.contents, edges=(space.margin, 0, space.gap, 0))
+        head = QWidget()
+        stacked(head, self.contents, edges=(MARGIN, 0, GAP, 0))
         stacked(self, head, (self.table, 1), gap=2)
 
 

@@ -12,8 +12,12 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QW
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker
-from gui.looks.labels_and_layouts import named, side_by_side
-from gui.looks.theme import current_theme
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    named,
+    side_by_side,
+)
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption, Scrolled
@@ -168,6 +172,4 @@ class DeviceBox(Choice):
 
 def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0) -> QHBoxLayout:
     """The subject with the rest of the room, then its choices; `below`: pixels under them."""
-    space = current_theme().spacing
-    edges = (space.margin, 0, space.margin, below)
-    return side_by_side(None, (subject, 1), *choices, gap=space.gap, edges=edges)
+    return side_by_side(None, (subject, 1), *choices, gap=GAP, edges=(MARGIN, 0, MARGIN, below))
