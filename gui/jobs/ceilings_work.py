@@ -25,7 +25,7 @@ from gui.scenes.benchmark import size_parameters
 from gui.scenes.configuration import Configuration
 
 if TYPE_CHECKING:
-    from core.compiler.builds import BuildKind
+    from core.compiler.compile_ptx_and_cubin import BuildKind
     from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
     from core.gpu.benchmark_result import BenchmarkResult
@@ -282,8 +282,8 @@ def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
     """
     from core.guessing.launch_guess import completed
     from core.guessing.trial_runs import fitted
-    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import apart
+    from core.user_files.sources_and_headers import read_source
 
     assert wanted.own is not None
     source = wanted.source if wanted.source is not None else read_source(Path(wanted.own.path))
@@ -319,7 +319,7 @@ def _checksum(wanted: Configuration) -> str:
     """A sum over a user's file, its headers and its arrays' sizes and times; empty without one."""
     if wanted.own is None:
         return ""
-    from core.own_files.sources_and_headers import local_headers, read_source
+    from core.user_files.sources_and_headers import local_headers, read_source
 
     try:
         text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source
@@ -446,7 +446,7 @@ def resources_job(
     _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
 ) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
-    from core.compiler.builds import compiled_resources
+    from core.compiler.compile_ptx_and_cubin import compiled_resources
 
     key, workload = key_of(wanted), workload_of(ladder, wanted)
     version, note = capability.name, ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
     from core.ladder.input_arrays import Inputs
     from core.launch import Workload
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.configuration import Configuration
@@ -76,8 +76,8 @@ def open_job(
     """
     from core.guessing.launch_guess import launch_of
     from core.guessing.ptx_launch_guess import opened_ptx
-    from core.own_files.sources_and_headers import must_be_short_enough, read_source
     from core.side_process.client import apart
+    from core.user_files.sources_and_headers import must_be_short_enough, read_source
 
     if path.endswith(".ptx"):
         opened = apart(opened_ptx, path, known, kernel, text)
@@ -165,8 +165,8 @@ def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
     from core.guessing.launch_guess import launch_of
     from core.launch import ArrayArgument, ScalarArgument
-    from core.own_files.launch_texts import UNTITLED, FileLaunch
     from core.side_process.client import apart
+    from core.user_files.launch_texts import UNTITLED, FileLaunch
 
     launch = workload.launch
     texts = []
@@ -208,7 +208,7 @@ def file_to_sweep_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
     from core.guessing.launch_guess import guess_launch
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.sources_and_headers import read_source
     from gui.scenes.benchmark import templated
 
     source = read_source(path)

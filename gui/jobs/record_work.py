@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core.cancelling import within
 from core.errors import TilescopeError
 from core.garbage_collection import uncollected
-from core.own_files.launch_texts import UNTITLED
+from core.user_files.launch_texts import UNTITLED
 from gui.scenes.configuration import Conditions, Configuration, Origin
 from gui.scenes.prefetch import Standpoint, look_ahead
 from gui.scenes.session import source_key
@@ -17,9 +17,9 @@ from gui.scenes.session import source_key
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.launch_texts import FileLaunch
     from core.recording.count_launch import Counted
     from core.trace import Trace
+    from core.user_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.scenes.configuration import Profile
 
@@ -55,7 +55,7 @@ def make_workload(
 
     Raises TilescopeError.
     """
-    from core.own_files.sources_and_headers import must_be_short_enough
+    from core.user_files.sources_and_headers import must_be_short_enough
 
     if wanted.source is not None:
         must_be_short_enough(wanted.source, "The text")
@@ -71,8 +71,8 @@ def make_workload(
 
 def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
-    from core.own_files.launch_texts import file_workload
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.launch_texts import file_workload
+    from core.user_files.sources_and_headers import read_source
 
     if launch.path.endswith(".ptx"):
         return _ptx_workload(launch, edited, seed)
@@ -89,8 +89,8 @@ def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[W
 
 def _ptx_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """PTX may be edited; the text that it was compiled from is another compiler's."""
-    from core.own_files.ptx_files import ptx_workload, read_ptx
-    from core.own_files.sources_and_headers import must_be_short_enough
+    from core.user_files.ptx_files import ptx_workload, read_ptx
+    from core.user_files.sources_and_headers import must_be_short_enough
 
     file = read_ptx(launch.path, launch.kernel)
     original = file.source

@@ -38,7 +38,7 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.own_files.sources_and_headers import read_source
+from core.user_files.sources_and_headers import read_source
 from core.wording import clock
 from gui.scenes.names_of_elements_and_threads import block_text
 from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
@@ -46,7 +46,7 @@ from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
     from gui.scenes.configuration import Configuration
 
 # Results: where they come from, and how they are called.

@@ -27,7 +27,8 @@ from gui.scenes.numbers_and_sentences import numbers_name
 
 if TYPE_CHECKING:
     from core.emulator.events import Span, TransferEvent
-    from core.trace import Access, BlockTrace, WarpAccess
+    from core.trace import Access, BlockTrace
+    from core.trace.access import WarpAccess
 
 EMPTY = np.empty(0, np.int64)  # no elements
 

@@ -44,7 +44,8 @@ from gui.scenes.numbers_and_sentences import plural, value_text
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent
-    from core.trace import Access, BlockTrace, SoFar
+    from core.trace import Access, BlockTrace
+    from core.trace.running_sums import SoFar
     from gui.scenes.session import Session
 
 
