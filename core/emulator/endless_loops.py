@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.emulator.control_flow import ENDS, following, loop_body
 from core.emulator.events import Mask
 from core.emulator.machine_state import Group
-from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
+from core.emulator.program import FunctionCode, Kind, Op
 from core.ptx.ast import registers
 
 _PERIOD = 128  # jumps back between two looks
@@ -218,20 +218,17 @@ def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
 def _sources(loop: _Loop, wanted: set[int]) -> tuple[set[int], bool] | None:
     """Everything in the loop that the wanted slots are computed from."""
     memory, size = False, -1
+    own = {parameter.name for parameter in loop.code.function.parameters}
     while len(wanted) > size:
         size = len(wanted)
         for op in loop.ops.values():
             if not wanted.intersection(op.destinations):
                 continue
-            if op.kind is Kind.PARAMETER and not _from_kernel(loop.code, op.payload):
+            if op.kind is Kind.PARAMETER and op.payload.key[0] not in own:
                 return None  # a call's result
             memory |= op.kind is Kind.MEMORY
             wanted |= _read(loop.code, op)
     return wanted, memory
-
-
-def _from_kernel(code: FunctionCode, access: ParameterAccess) -> bool:
-    return any(p.name == access.key[0] for p in code.function.parameters)
 
 
 def _read(code: FunctionCode, op: Op) -> set[int]:

@@ -20,7 +20,7 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.formats_and_rounding import FORMATS, codec, fma64, round_to, small_values
 from core.ptx.arithmetic.operation import refuse, unsupported
-from core.ptx.ast import Address, Immediate, Instruction, elements
+from core.ptx.ast import Address, Immediate, Instruction, Operand, elements
 from core.ptx.opcodes import space_of
 from core.ptx.types import TYPES, bits_of
 
@@ -562,7 +562,7 @@ def store_fragment(part: _Fragment, registers: tuple[Reader, ...], lanes: Lanes)
 
 
 def _fragment(
-    decoder: OperandDecoder, instruction: Instruction, role: str, address: Address, stride: Any
+    decoder: OperandDecoder, instruction: Instruction, role: str, address: Operand, stride: Any
 ) -> _Fragment:
     shape = shape_of(instruction.modifiers)
     name = next((m for m in instruction.modifiers if m in ELEMENTS), "")
@@ -605,8 +605,6 @@ def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
     registers, where = instruction.operands[:2]
     if what == "store":
         registers, where = where, registers
-    if not isinstance(where, Address):
-        raise unsupported(instruction, "has no address")
     stride = instruction.operands[2] if len(instruction.operands) > 2 else None
     part = _fragment(decoder, instruction, role, where, stride)
     operands = elements(registers)
