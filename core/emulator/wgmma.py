@@ -27,16 +27,15 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, ParameterAccess, Reader
 from core.emulator.scheduling import RunQueue
 from core.emulator.tensor_cores import (
-    BYTES,
     ELEMENTS,
     KEPT_OF_SMALL,
-    RESULTS,
     Element,
     Shape,
     floats,
     gather,
     gather_result,
     integers,
+    may_multiply,
     scatter_result,
     shape_of,
 )
@@ -346,8 +345,7 @@ def _multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
 
 def _known(shape: Shape, names: list[str]) -> bool:
     d, a, b = names
-    fits = a == b or any({a, b} <= {*pair} for pair in BYTES)
-    if not fits or a not in _DEPTHS or d not in RESULTS[a]:
+    if a not in _DEPTHS or not may_multiply(d, a, b):
         return False
     wide = a not in ("s8", "u8") or shape.n in (8, 24) or shape.n % 16 == 0
     return shape.m == 64 and shape.k == _DEPTHS[a] and shape.n in range(8, 257, 8) and wide
