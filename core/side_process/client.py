@@ -163,7 +163,9 @@ class _Process:
         """Whether it was memory (it was killed, or came near to its limit), or a crash."""
         code = self._child.exit_code(0) or 0
         is_killed = os.name == "posix" and code == -signal.SIGKILL
-        if is_killed or self._child.used > _most_bytes() // 2:
+        most, child = _most_bytes(), self._child
+        # What a library reserves and never touches counts to the limit, and not to memory.
+        if is_killed or child.used > most // 2 or child.reserved > most // 4 * 3:
             return _of_memory()
         return TilescopeError(
             f"The process that reads and compiles the source crashed (status {code}): a defect of "

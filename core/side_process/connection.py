@@ -176,6 +176,7 @@ class Child:
             start_new_session=os.name == "posix",
         )
         self.used = 0  # the most bytes that it had in memory, once it has ended; 0: not known
+        self.reserved = 0  # the most bytes of addresses that were seen taken, which a limit counts
         self._reaping = threading.Lock()
         self._frames: queue.Queue[tuple[bytes, bytes]] = queue.Queue()
         self._stderr = b""
@@ -229,10 +230,13 @@ class Child:
         return process.poll()
 
     def look_at_memory(self) -> None:
-        """Note how many bytes it has had at most, where the system tells (Linux)."""
+        """Note how many bytes it has had at most, and reserves, where the system tells (Linux)."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
-            self._peak_seen = max(self._peak_seen, int(status.split("VmHWM:")[1].split()[0]) << 10)
+            found = (status.split(f"{name}:")[1].split()[0] for name in ("VmHWM", "VmSize"))
+            peak, size = (int(kilobytes) << 10 for kilobytes in found)
+            self._peak_seen = max(self._peak_seen, peak)
+            self.reserved = max(self.reserved, size)
 
     def processor_s(self) -> float | None:
         """Seconds that processors have worked for it, None where the system does not tell."""

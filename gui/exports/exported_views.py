@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QWidget
 from core.errors import ParameterError
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
+from gui.views.captions_and_panels import Caption
 from gui.views.session_view import SessionView, view_of
-from gui.views.widgets import Caption
 
 MEMORY = "Memory"
 """Stands for whichever of the two views of memory the step accesses."""

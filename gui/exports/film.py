@@ -27,9 +27,9 @@ from gui.pictures import png
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.scenes.transport_bar import event_caption, phase_label, step_label
+from gui.views.captions_and_panels import Caption, Panel
 from gui.views.session_view import SessionView, view_of
 from gui.views.transport_bar import ScrubBar
-from gui.views.widgets import Caption, Panel
 
 KINDS = (".mp4", ".gif", ".webp")
 RATE = 10

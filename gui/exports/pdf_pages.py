@@ -18,7 +18,18 @@ from PySide6.QtCore import (
     QRectF,
     QSizeF,
 )
-from PySide6.QtGui import QFont, QImage, QPageLayout, QPageSize, QPainter, QPdfWriter, QTextDocument
+from PySide6.QtGui import (
+    QFont,
+    QImage,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPdfWriter,
+    QTextBlock,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+)
 from PySide6.QtWidgets import QApplication
 
 from gui.looks.theme import load_fonts
@@ -47,6 +58,7 @@ REPORT_STYLE = """
 h1{font-size:16pt;font-weight:600} h2{font-size:11pt;font-weight:600} b{font-weight:600}
 body{font-size:9pt} td,th{padding:2px 6px} th{text-align:left;font-weight:600}
 .r{text-align:right} .note{color:#566071} .small{font-size:8.5pt;color:#555}
+.fault{margin-top:12px}
 .code,code{font-family:'JetBrains Mono';font-size:8pt}
 """
 
@@ -137,6 +149,7 @@ class Sheet:
         """Draw a text; one that is higher than a page goes on on the next."""
         if height > self._height:
             text.setPageSize(QSizeF(self._width, self._height))
+            keep_headings(text)
             for page in range(text.pageCount()):
                 if page:
                     self._turn()
@@ -165,6 +178,47 @@ class Sheet:
         self._painter.translate(0, self._height + self._mm(FOOT_MM) - foot.size().height() / 2)
         foot.drawContents(self._painter)
         self._painter.restore()
+
+
+def keep_headings(text: QTextDocument) -> None:
+    """Begin a page before each heading that would stand at the foot of one without what follows."""
+    high, layout = text.pageSize().height(), text.documentLayout()
+    block, first = text.begin(), QTextBlock()  # of headings below each other
+    while block.isValid():
+        if not _is_heading(block):
+            first = QTextBlock()
+        else:
+            first = first if first.isValid() else block
+            top = layout.blockBoundingRect(first).top()
+            if _beginning_ends(block.next()) > (top // high + 1) * high and top % high > 0:
+                style = first.blockFormat()
+                style.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+                QTextCursor(first).setBlockFormat(style)
+        block = block.next()
+
+
+def _is_heading(block: QTextBlock) -> bool:
+    """Whether it is one, or begins in bold as one; a cell of a table is none."""
+    cursor = QTextCursor(block)
+    bold = block.charFormat().fontWeight() >= QFont.Weight.DemiBold
+    if block.text():
+        cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+        bold = cursor.charFormat().fontWeight() >= QFont.Weight.DemiBold
+    return bold and cursor.currentTable() is None
+
+
+def _beginning_ends(block: QTextBlock) -> float:
+    """How far down two lines reach, a picture's being one, or a table's head and first row."""
+    layout = block.document().documentLayout()
+    table = QTextCursor(block).currentTable()
+    if table is not None and table.rows() > 1:
+        cells = (table.cellAt(1, column) for column in range(table.columns()))
+        ends = (cell.lastCursorPosition().block() for cell in cells)
+        return max(layout.blockBoundingRect(end).bottom() for end in ends)
+    box, lines = layout.blockBoundingRect(block), block.layout()
+    if not lines.lineCount():
+        return box.bottom()
+    return box.top() + lines.lineAt(min(lines.lineCount(), 2) - 1).rect().bottom()
 
 
 def _trimmed(picture: QImage) -> QImage:

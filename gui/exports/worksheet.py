@@ -21,7 +21,7 @@ from core.lessons.typed_answers import LETTERS
 from gui.exports.pdf_pages import Piece, Sheet
 from gui.looks.theme import bare_application
 from gui.pictures import image_of, png
-from gui.scenes.moment_links import go_to, parse_link
+from gui.scenes.moment_links import go_to
 from gui.scenes.session import Session
 from gui.views.glossary_words import rich
 from gui.views.matrix_canvas import MatrixCanvas
@@ -74,14 +74,15 @@ def pieces(lessons: Sequence[Lesson], seed: int) -> Iterator[Piece]:
         # A kernel whose lines a question asks for is printed for no other one.
         asked = {one.source for one in posed if "source" in one.step.veil}
         printed = dict.fromkeys(asked - {one.source for one in posed if one.goals}, "")
-        key.append(Piece(f"<h2>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h2>"))
+        heading = f"<h2>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h2>"
         for one in posed:
             source = source_of(one)
             if source and source not in printed:
                 printed[source] = one.step.name
                 yield from _listing(f"The source of {one.link.rung}", numbered(source))
             yield Piece(_question(one, printed.get(source, "")), picture_of(one))
-            key += _key(one)
+            key += _key(one, heading)
+            heading = ""
     yield Piece("<h1>Key</h1>", new_page=True)
     yield from key
 
@@ -122,22 +123,24 @@ def _question(posed: Posed, printed: str) -> str:
     return "".join([*parts, f"<br><span class='small'>{escape(str(posed.link))}</span></p>"])
 
 
-def _key(posed: Posed) -> Iterator[Piece]:
+def _key(posed: Posed, heading: str) -> Iterator[Piece]:
+    """The answer of a question, below a heading that stands on the same page."""
     right, why = key_of(posed)
     name = f"<b>{escape(posed.step.name)}</b>&nbsp; "
     question = posed.step.question
     if isinstance(question, Edit):
-        yield Piece(f"<p>{name}{_code(why)} One solution changes these lines:</p>")
+        above = f"{heading}<p>{name}{_code(why)} One solution changes these lines:</p>"
         lines = [f"  {escape(line)}" for line in solution_lines(posed)]
-        for at in range(0, len(lines), LINES):
-            yield Piece("<pre>" + "\n".join(lines[at : at + LINES]) + "</pre>", close=True)
+        for at in range(0, max(len(lines), 1), LINES):
+            shown = "\n".join(lines[at : at + LINES])
+            yield Piece(f"{'' if at else above}<pre>{shown}</pre>", close=at > 0)
         return
     if isinstance(question, Order) and not right:  # lines of a kernel
         order = "\n".join(escape(item.said(posed.here)) for item in question.items)
-        yield Piece(f"<p>{name}{_code(why)} One right order:</p><pre>{order}</pre>")
+        yield Piece(f"{heading}<p>{name}{_code(why)} One right order:</p><pre>{order}</pre>")
         return
     letter = f"{LETTERS[posed.choices.index(right)]}: " if right in posed.choices else ""
-    yield Piece(f"<p>{name}{letter}<b>{_code(right)}</b>{_code(why)}</p>")
+    yield Piece(f"{heading}<p>{name}{letter}<b>{_code(right)}</b>{_code(why)}</p>")
 
 
 def _code(text: str) -> str:
@@ -151,7 +154,7 @@ def picture_of(posed: Posed) -> QImage | None:
         return None
     session = Session()
     session.trace = posed.here.trace
-    go_to(session, parse_link(str(link), posed.here.recorder.ladder, ()))
+    go_to(session, link)
     session.update(veiled=posed.step.veil)
     canvas = MatrixCanvas(session)
     canvas.resize(*PICTURE)

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 from core.wording import assignments
 from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
-from gui.scenes.names_and_numbers import spaced
+from gui.scenes.numbers_and_sentences import spaced
 from gui.scenes.session import Session
 from gui.shell.pages import PAGES
-from gui.views.widgets import Segmented, icon_button
+from gui.views.buttons_and_choices import Segmented, icon_button
 
 SPARE = 28  # pixels of margins and gaps at each side
 LEAST_TITLE = 9  # digits; of a title that is shortened further nothing could be read

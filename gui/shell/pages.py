@@ -1,9 +1,9 @@
 """The window's pages. To add one, write its view and put a `Page` into `PAGES`.
 
 The tabs, the View menu with its shortcut (Ctrl+1, Ctrl+2 …), links and saved sessions follow from
-that. A page is made when it is first asked for (`gui.views.page_widgets`), so that it costs nothing
+that. A page is made when it is first asked for (`gui.views.page_stack`), so that it costs nothing
 at the start; its modules are imported then, or before (`read_ahead`). Its view is a
-`gui.views.page_widgets.PageWidget`, which says what else a page may do.
+`gui.views.page_stack.PageWidget`, which says what else a page may do.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
-from gui.views import page_widgets
-from gui.views.page_widgets import PAINTED_MS
+from gui.views import page_stack
+from gui.views.page_stack import PAINTED_MS
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
     from gui.commands.all_commands import Commands
-    from gui.commands.window_base import Window
-    from gui.views.page_widgets import PageWidget
+    from gui.commands.window_parts import Window
+    from gui.views.page_stack import PageWidget
 
 
 @dataclass(frozen=True)
-class Page(page_widgets.Page):
+class Page(page_stack.Page):
     """One tab of the window; `make` gives its view."""
 
     make: Callable[[Window, Commands], PageWidget]

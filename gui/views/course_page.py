@@ -28,9 +28,10 @@ from PySide6.QtWidgets import (
 from gui.looks.labels_and_layouts import empty, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.course_shown import EXERCISES, WAYS, CourseShown, LessonRow
+from gui.views.buttons_and_choices import RETURN, push_button
+from gui.views.captions_and_panels import Scrolled
 from gui.views.drawing_tools import LEFT, text
-from gui.views.page_widgets import PageWidget
-from gui.views.widgets import RETURN, Scrolled, push_button
+from gui.views.page_stack import PageWidget
 
 if TYPE_CHECKING:
     from gui.scenes.course_shown import ConceptRow

@@ -10,9 +10,10 @@ from gui.looks.labels_and_layouts import fill, styled_label
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings_list import findings_caption, findings_of, go_to
 from gui.scenes.session import Session
+from gui.views.buttons_and_choices import action_button
+from gui.views.captions_and_panels import Caption, Scrolled
 from gui.views.session_view import SessionView
 from gui.views.tables import PlaceList, PlaceRow
-from gui.views.widgets import Caption, Scrolled, action_button
 
 TIP = "Click to go to its step, thread and line"
 

@@ -17,16 +17,16 @@ from PySide6.QtWidgets import (
 
 from gui.looks.labels_and_layouts import named, stacked, styled_label
 from gui.looks.theme import current_theme
+from gui.views.captions_and_panels import Panel
 from gui.views.drawing_tools import LEFT, RIGHT, text
 from gui.views.launch_form import ConfigurationForm
 from gui.views.tables import Index
-from gui.views.widgets import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from core.ladder import Ladder, Rung
-    from gui.scenes.session_values import Configuration
+    from gui.scenes.configuration import Configuration
 
 LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
 NAME = Qt.ItemDataRole.UserRole

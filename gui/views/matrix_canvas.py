@@ -9,8 +9,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
+from core.links import Element
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.grids import (
+from gui.scenes.arrays_as_grids import (
     Grid,
     Owned,
     close_up,
@@ -22,9 +23,10 @@ from gui.scenes.grids import (
 )
 from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Element, Hover
 from gui.scenes.veils_and_picks import Lit, Pick
+from gui.views.buttons_and_choices import Segmented, action_button
 from gui.views.drawing_tools import Backdrop, nothing
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
 from gui.views.matrix_layout import (
@@ -37,7 +39,6 @@ from gui.views.matrix_layout import (
 )
 from gui.views.question_in_views import draw_lit, draw_lit_legend, legend_box
 from gui.views.session_view import PointedView
-from gui.views.widgets import Segmented, action_button
 
 STEP_TIP = "What this step loads and stores, and who owns the result"
 LOADS_TIP = "How often the block has loaded each element from global memory so far"

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEv
 from core.launch import WARP
 from gui.background import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.names_and_numbers import grouped, spaced
+from gui.scenes.numbers_and_sentences import grouped, spaced
 from gui.scenes.pipeline_words import (
     Words,
     actor_name,
@@ -26,6 +26,7 @@ from gui.scenes.pipeline_words import (
     stage_name,
 )
 from gui.scenes.session import Session
+from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import (
     AWAY,
     CENTRE,
@@ -45,7 +46,6 @@ from gui.views.drawing_tools import (
 )
 from gui.views.question_in_views import draw_veil
 from gui.views.session_view import SessionView
-from gui.views.widgets import Caption
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 from core.lessons.typed_answers import LETTERS
 from gui.looks.labels_and_layouts import empty, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
+from gui.views.buttons_and_choices import action_button, icon_button, keeps_key
 from gui.views.glossary_words import ProseLabel, plain
-from gui.views.widgets import action_button, icon_button, keeps_key
 
 if TYPE_CHECKING:
     from gui.scenes.lesson_sitting import Sitting

@@ -13,8 +13,8 @@ from gui.looks.labels_and_layouts import fill, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import NEVER, Changes, Draft
+from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint, Hover
 from gui.scenes.source_pane import (
     ELSEWHERE,
     language_of,
@@ -23,10 +23,11 @@ from gui.scenes.source_pane import (
     next_step_at,
     source_caption,
 )
+from gui.views.buttons_and_choices import action_button
+from gui.views.captions_and_panels import Caption
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
 from gui.views.question_in_views import Veil, marks_of
 from gui.views.session_view import SessionView
-from gui.views.widgets import Caption, action_button
 
 if TYPE_CHECKING:
     from core.errors import Diagnostic

@@ -11,17 +11,17 @@ from PySide6.QtWidgets import QDockWidget, QToolButton, QWidget
 
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
+from gui.views.buttons_and_choices import action_button
 from gui.views.counters_view import CountersView
 from gui.views.dock_area import DockArea, Layout, ViewDock, layout_for, units
 from gui.views.matrix_canvas import MatrixCanvas
-from gui.views.page_widgets import PageWidget
+from gui.views.page_stack import PageWidget
 from gui.views.phase_table_view import PhaseView
 from gui.views.ptx_view import PtxView
 from gui.views.session_view import SessionView, view_of
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
-from gui.views.widgets import action_button
 
 View = TypeVar("View", bound=SessionView)
 

@@ -11,8 +11,8 @@ from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, sty
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why_this_number import FOLDED, Topic, as_html, explain, heading_of
+from gui.views.buttons_and_choices import action_button, icon_button
 from gui.views.session_view import SessionView
-from gui.views.widgets import action_button, icon_button
 
 WIDTH, HEIGHT = 104, 26  # digits and lines of text, at most
 LEAST_WIDTH = 52  # digits

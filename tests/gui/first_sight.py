@@ -12,8 +12,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QLabel, QPushButton, QTabBar, QToolButton
 
 from gui.looks.theme import current_theme
+from gui.views.captions_and_panels import Caption
 from gui.views.code_edit import STYLES
-from gui.views.widgets import Caption
 from tests.gui.reported_app import main, state
 
 

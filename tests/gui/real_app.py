@@ -78,6 +78,8 @@ class App:
         self.folder = folder
         self.report_file = folder / "report.json"
         self.report_file.unlink(missing_ok=True)
+        self.asked, self.asked_file = 0, folder / "report.asked"
+        self.asked_file.unlink(missing_ok=True)
         self.environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
         self.environment["XDG_STATE_HOME"] = str(folder)
         self.environment["PYTHONFAULTHANDLER"] = "1"  # a crash says where
@@ -134,12 +136,12 @@ class App:
         self.xdotool("key", "--clearmodifiers", *names)
 
     def settled(self):
-        """The report, once nothing has moved for a while."""
-        before, found = None, self.report()
-        while found != before:
-            time.sleep(0.2)
-            before, found = found, self.report()
-        return found
+        """The report, once the window has had all that was sent, and then not changed."""
+        self.asked += 1
+        draft = self.asked_file.with_suffix(".draft")
+        draft.write_text(str(self.asked))
+        draft.replace(self.asked_file)
+        return self.until(settled=str(self.asked))
 
     def click(self, x, y):
         self.xdotool("mousemove", x, y, "click", 1)
@@ -165,7 +167,7 @@ class App:
             at = [a + (b - a) * part // 20 for a, b in zip(start, end, strict=True)]
             self.xdotool("mousemove", *at)
             time.sleep(0.02)
-        time.sleep(0.4)  # the place where it would go lights up
+        self.settled()  # the place where it would go lights up
         self.xdotool("mouseup", 1)
 
     def dock(self, name, **wanted):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gui.commands.second_launch import Comparing
 
 EVERY_MS = 30
+RESTS = 7
+"""Looks in a row that find nothing new, after which the window has settled: of its own time."""
 
 
 def state(window: MainWindow) -> dict[str, Any]:
@@ -138,17 +140,30 @@ def docks(window: MainWindow) -> dict[str, Any]:
 
 
 def keep_state_file(window: MainWindow, path: str, state: Callable[[MainWindow], Any]) -> None:
-    """Keep `state` in the file `path`, whole or not at all, up to date within EVERY_MS."""
+    """Keep `state` in the file `path`, whole or not at all, up to date within EVERY_MS.
+
+    A test asks whether the window has settled by a number in the file beside it, `.asked`. The
+    report repeats the number once the window has gone on for a while without a change. A busy
+    machine gives the window little time: only it knows how much.
+    """
     target = Path(path)
-    draft = target.with_suffix(".part")
+    draft, asked_file = target.with_suffix(".part"), target.with_suffix(".asked")
     last: dict[str, Any] = {}
+    asked, settled, unchanged = "", "", 0
 
     def write() -> None:
+        nonlocal asked, settled, unchanged
         now = state(window)
-        if now != last:
+        number = asked_file.read_text(encoding="utf-8") if asked_file.exists() else ""
+        unchanged = unchanged + 1 if now == last and number == asked else 0
+        asked = number
+        settles = unchanged >= RESTS and settled != asked
+        if settles:
+            settled = asked
+        if now != last or settles:
             last.clear()
             last.update(now)
-            draft.write_text(json.dumps(now), encoding="utf-8")
+            draft.write_text(json.dumps(now | {"settled": settled}), encoding="utf-8")
             draft.replace(target)
 
     timer = QTimer(window)

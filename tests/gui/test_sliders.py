@@ -10,8 +10,8 @@ from gui.background import PATIENCE_MS, Coalescer
 from gui.looks.theme import apply_theme
 from gui.scenes.launch_form import stops
 from gui.shell.main_window import MainWindow
+from gui.views.buttons_and_choices import StopSlider, StopSpin
 from gui.views.launch_form import ConfigurationForm
-from gui.views.widgets import StopSlider, StopSpin
 
 RECORDING_MS = 20_000
 

@@ -14,8 +14,9 @@ from gui.looks.theme import apply_theme, theme_names
 from gui.scenes.roofline import Roofline, _meet, beside, roof_boxes
 from gui.shell.app import fit_screen
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot, TwoParts
+from gui.views.buttons_and_choices import fitting_choice
+from gui.views.captions_and_panels import Caption
 from gui.views.dock_area import units
-from gui.views.widgets import Caption, fitting_choice
 
 SENTENCE = "16 lanes of warp 0 load A[0..3, 0..3]: 4 sectors where 2 would do."
 
@@ -161,7 +162,7 @@ def test_a_control_that_grows_is_shown_whole(qtbot, qapp):
     around = QWidget()
     qtbot.addWidget(around)
     box.addItem("short")
-    row = TwoParts((label,), (box,), 8)
+    row = TwoParts((label,), (box,))
     row.setParent(around)
     around.show()
     qtbot.waitExposed(around)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from gui.looks.theme import apply_theme
 from gui.shell.main_window import MainWindow
-from gui.views.widgets import Caption
+from gui.views.captions_and_panels import Caption
 
 RECORDING_MS = 30_000
 TOGETHER = (("Source", "Variables"), ("PTX", "Counters"), ("Phases", "Breakpoints"))

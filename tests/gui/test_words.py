@@ -12,8 +12,8 @@ from core.lessons.glossary import DRAWINGS as NAMES
 from gui.looks.theme import load_theme, theme_names
 from gui.shell.pages import PAGES
 from gui.views import glossary_words
+from gui.views.captions_and_panels import Caption
 from gui.views.glossary_words import ProseLabel, WordCard, known_words, term_at
-from gui.views.widgets import Caption
 
 RECORDING_MS = 60_000
 SETTLED_MS = 10_000

@@ -1,6 +1,7 @@
 """Work in a process of its own: results, errors, and an end as soon as nobody wants it."""
 
 import contextlib
+import mmap
 import os
 import signal
 import subprocess
@@ -14,14 +15,15 @@ import numpy as np
 import pytest
 
 from core.cancelling import cancelled_by, check, is_cancellable
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.compile_request import LARGE
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import tried
 from core.ladder.input_arrays import POISON_BYTE, filled, poisoned, random_array
-from core.own_files.launch_texts import FileLaunch, NoKernel, file_workload
-from core.side_process.client import apart, end_kept, prepare, stoppable
+from core.side_process.client import _kept, apart, end_kept, prepare, stoppable
+from core.side_process.connection import Child
+from core.user_files.launch_texts import FileLaunch, NoKernel, file_workload
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 SOON_S = 20.0  # of a processor; the work itself takes minutes
@@ -215,6 +217,7 @@ def test_work_that_waits_is_given_up(monkeypatch, tmp_path):
 def little_memory(monkeypatch):
     end_kept()
     monkeypatch.setattr("core.side_process.client.MOST_BYTES", 512 << 20)
+    monkeypatch.setattr(_kept, "_ahead", ())  # what the command line loads takes most of that
     yield
     end_kept()
 
@@ -236,6 +239,27 @@ def test_work_that_takes_much_memory_is_given_up():
 def test_a_crash_is_told_from_a_lack_of_memory(number, words):
     with pytest.raises(TilescopeError, match=words):
         apart(signal.raise_signal, number)
+
+
+def reserves_and_crashes(seen):
+    with mmap.mmap(-1, 300 << 20):
+        while not seen.exists():
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGSEGV)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_memory_that_is_reserved_and_not_used_counts_to_the_limit(monkeypatch, tmp_path):
+    look = Child.look_at_memory
+
+    def looked(child):
+        look(child)
+        if child.reserved > 300 << 20:
+            (tmp_path / "seen").touch()
+
+    monkeypatch.setattr(Child, "look_at_memory", looked)
+    with pytest.raises(TooMuchWork, match=r"takes more than the 0\.5 GB of memory"):
+        apart(reserves_and_crashes, tmp_path / "seen")
 
 
 @pytest.mark.usefixtures("little_memory")

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pypdf import PdfReader
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QTextDocument
 
 from core.cli.app import main
-from gui.exports.pdf_pages import Piece, Sheet
+from gui.exports.pdf_pages import REPORT_STYLE, Piece, Sheet, report_pdf
 
 
 @pytest.mark.slow
@@ -52,3 +52,41 @@ def test_pages_are_made_in_a_thread_without_a_warning(qapp, qtlog):
         made = thread.submit(page).result()
     assert len(PdfReader(io.BytesIO(made)).pages) > 3
     assert [record.message for record in qtlog.records] == []
+
+
+PICTURES = [
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="132">{shape}</svg>'
+    for shape in ("", '<rect width="40" height="40"/>')
+]
+FOLLOWING = {
+    "a table": "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>",
+    "a text": "<p>first<br>second<br>third</p>",
+    "findings": "".join(
+        f"<div class='fault'><b>A race</b><br>Two write.<div>{picture}</div></div>"
+        for picture in PICTURES
+    ),
+}
+
+
+@pytest.mark.parametrize("following", FOLLOWING.values(), ids=FOLLOWING)
+def test_a_heading_of_a_report_stands_with_what_follows(qapp, following):
+    for lines in range(54, 58):
+        above = "<br>".join(f"line {n}" for n in range(lines))
+        below = "<p>more</p>" * 60
+        html = f"<p>{above}</p><h2>Heading</h2>{following}{below}"
+        pages = PdfReader(io.BytesIO(report_pdf(html, "Report"))).pages
+        for page in pages:
+            words = page.extract_text().replace("\t", " ").split("\n")[:-1]  # without the foot
+            if "Heading" in words:
+                assert words.index("Heading") < len(words) - 2, lines
+            findings = sum(word.startswith("A race") for word in words)
+            assert findings == len(page.images), lines
+
+
+def test_a_finding_does_not_stick_to_the_caption_above(qapp):
+    text = QTextDocument()
+    text.setDefaultStyleSheet(REPORT_STYLE)
+    text.setHtml(FOLLOWING["findings"])
+    titles = [b for b in map(text.findBlockByNumber, range(9)) if b.text().startswith("A race")]
+    assert all(title.blockFormat().topMargin() >= 10 for title in titles)
+    assert len(titles) == 2

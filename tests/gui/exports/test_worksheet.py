@@ -100,3 +100,9 @@ def test_a_wrong_file_is_one_sentence(qapp, tmp_path, capsys):
     wrong, out = str(tmp_path / "none.toml"), str(tmp_path / "x.pdf")
     assert main(["lesson", "export", wrong, "--pdf", "-o", out]) == 2
     assert "none.toml" in capsys.readouterr().err
+
+
+def test_the_name_of_a_lesson_in_the_key_stands_above_an_answer(qapp, tmp_path):
+    apply_theme(qapp, "projector")
+    named = [p for p in pieces([read_lesson(write_lesson(tmp_path))], 0) if "<h2>" in p.html]
+    assert [piece.html.rpartition("</h2>")[2] != "" for piece in named] == [True]

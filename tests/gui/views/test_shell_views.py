@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QWidget
 
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
-from gui.scenes.session_values import Breakpoint
+from gui.scenes.selection import Breakpoint
+from gui.views.captions_and_panels import Caption
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
@@ -16,7 +17,6 @@ from gui.views.source_view import SourceView
 from gui.views.tables import PlainCells
 from gui.views.transport_bar import TransportBar
 from gui.views.variables_view import VariablesView
-from gui.views.widgets import Caption
 
 
 @pytest.fixture(autouse=True)
