@@ -120,7 +120,8 @@ class Calls:
             part = Group(pc, group.depth, mask, group.warp)
             function = self.state.image.function_at(int(target))
             if function is None:
-                self.state.report("bad_call", pc, part, hex(int(target)))
+                lanes, detail = part.lanes(self.state.count), hex(int(target))
+                self.state.fault("bad_call", pc, part.depth, lanes, detail=detail)
                 self.barriers.exit(part)
             elif self.enter(frame, part, op, pc, function):
                 assert mask is not None or len(targets) == 1

@@ -298,10 +298,6 @@ class MachineState:
         if note and self.record is not None:
             self.record.barrier(event)
 
-    def report(self, kind: str, pc: int, group: Group, detail: str = "") -> None:
-        """Tells of a fault of all the lanes of a group."""
-        self.fault(kind, pc, group.depth, group.lanes(self.count), detail=detail)
-
     def site(self, pc: int, depth: int, mask: Mask | None) -> int:
         """The call site of the first lane of a mask, as `call_site` gives it."""
         return self.call_site(pc, depth, 0 if mask is None else int(mask.argmax()))

@@ -218,7 +218,7 @@ def _assertion(lanes: Lanes) -> bool:
     """`__assertfail(message, file, line, function, size)`: the threads end here."""
     first = int(lanes.active.argmax())
     text = string_at(lanes.state, first, int(_argument(lanes, 0)[first]))
-    lanes.state.report("assert", lanes.pc, lanes.group, text)
+    lanes.fault("assert", np.flatnonzero(lanes.active), text)
     return False
 
 
