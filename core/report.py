@@ -23,8 +23,8 @@ from core.gpu.result_files import load_recorded
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
 from core.ladder import all_kernels, load_ladder
 from core.launch import ArrayArgument, ScalarArgument
+from core.models.ceiling_counts import Counts, measure, measure_rung
 from core.models.ceilings import ceilings
-from core.models.launch_needs import Counts, measure, measure_rung
 from core.recording.count_launch import Counted
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS, Count, Counters
 from core.rules.global_memory import SECTOR
@@ -106,16 +106,22 @@ def report_of(trace: Trace, counted: Counted | None = None, device: Device | Non
     )
 
 
-def write_report(report: Report, path: Path, pdf_of: Callable[[str, str], bytes]) -> Path:
+PdfOf = Callable[[str, str], bytes]
+"""Makes a PDF of HTML and a title."""
+
+
+def write_report(report: Report, path: Path, pdf_of: PdfOf | None = None) -> Path:
     """Write it as the path's ending says: .md, .pdf, or HTML for any other; returns the path.
 
-    `pdf_of` makes a PDF of HTML and a title. Raises TilescopeError where it cannot be written.
+    Without `pdf_of` there is no PDF. Raises TilescopeError where it cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix == ".md":
         return replace_file(path, as_markdown(report))
     html = as_html(report)
-    return replace_file(path, pdf_of(html, report.title) if suffix == ".pdf" else html)
+    if suffix == ".pdf" and pdf_of is not None:
+        return replace_file(path, pdf_of(html, report.title))
+    return replace_file(path, html)
 
 
 def _facts(trace: Trace) -> Iterator[tuple[str, str]]:

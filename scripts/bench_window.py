@@ -43,7 +43,8 @@ from window_start import first_paints
 
 from core.side_process.client import end_kept
 from gui.headless import record
-from gui.scenes.session_values import MAX_SPEED, Configuration
+from gui.scenes.configuration import Configuration
+from gui.scenes.setting_choices import MAX_SPEED
 from gui.shell.main_window import MainWindow
 
 STEPS = 200

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
 from core.compiler import disk_cache, shipped_ptx
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc import version as nvrtc_version
 from core.dataclasses_as_json import plain
@@ -121,7 +121,7 @@ def entry_of(workload: Workload) -> list[Any] | None:
 
 def asked_of(workload: Workload) -> shipped_ptx.Asked:
     """What `compile_ptx` asks of NVRTC for a workload as written."""
-    from core.compiler.builds import architecture_for
+    from core.compiler.compile_ptx_and_cubin import architecture_for
     from core.compiler.requests_and_answers import define_items
 
     options = (f"--gpu-architecture={architecture_for(workload.source)}", "-G")

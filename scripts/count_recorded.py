@@ -3,7 +3,7 @@
     python scripts/count_recorded.py          count what is new: resources/intensities.json
     python scripts/count_recorded.py --all    every launch anew, as after a change of counting
 
-The window counts any other run itself (`core.models.launch_needs.measure_rung`), as this does.
+The window counts any other run itself (`core.models.ceiling_counts.measure_rung`), as this does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from core.gpu.result_files import load_recorded
 from core.ladder import load_ladder
-from core.models.launch_needs import INTENSITIES, known_intensity, launch_key, measure_rung
+from core.models.ceiling_counts import INTENSITIES, known_intensity, launch_key, measure_rung
 
 
 def main() -> None:

@@ -50,8 +50,8 @@ FELL = "↓"  # beside the clock of a row during which it fell
 def counted(rung: Rung) -> dict[str, Any]:
     """What the page says of one rung's counts, as compiled."""
     from core.devices.device_table import load_devices
+    from core.models.ceiling_counts import measure_rung
     from core.models.ceilings import ceilings
-    from core.models.launch_needs import measure_rung
     from core.recording.count_launch import count
 
     counts = measure_rung(rung, tuned(rung), written=False, steps=(COUNTED_AT,))
@@ -75,8 +75,8 @@ def counted_per_clock(rung: Rung, size: int) -> dict[str, Any]:
 
     DRAM, whose rate is no matter of the SMs' clock, does not bind there.
     """
+    from core.models.ceiling_counts import measure_rung
     from core.models.ceilings import ceilings
-    from core.models.launch_needs import measure_rung
 
     counts = measure_rung(rung, tuned(rung, size), written=False, steps=(COUNTED_AT,))
     found = ceilings(counts, load_devices().find(DEVICE)).at(_MHZ)

@@ -24,7 +24,7 @@ from window_stage import (
     settle,
 )
 
-from gui.scenes.grids import shares_of
+from gui.scenes.arrays_as_grids import shares_of
 from gui.shell.main_window import MainWindow
 
 RUNS = 5

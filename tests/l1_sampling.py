@@ -8,14 +8,14 @@ import numpy as np
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.builds import Build, BuildKind, build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import Build, BuildKind, build_of, find_entry
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine
 from core.launch import Workload
 from core.recording.blocks_side_by_side import LANES
-from core.rules.issue import IssueTable
 from core.rules.l1_cache import L1Estimate, L1Probe, sm_of
+from core.rules.memory_instruction_issue import IssueTable
 from core.trace.program_info import source_lines
 
 _SEED = 1

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import tune_ladder as script
 
 from core.errors import TilescopeError
-from core.gpu.worker_messages import WorkerFailure
+from core.gpu.events_and_failures import WorkerFailure
 from core.ladder import load_ladder
 from tests.core.gpu.fake_gpu import FakeGpu
 

@@ -30,6 +30,7 @@ from core.cli.sweep_options import (
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.benchmark_result import BenchmarkResult, Readings, summarise
+from core.gpu.events_and_failures import Sample, Sensed, Stage
 from core.gpu.result_files import (
     WRITTEN,
     Journal,
@@ -40,7 +41,6 @@ from core.gpu.result_files import (
 )
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import Plan, parse_values
-from core.gpu.worker_messages import Sample, Sensed, Stage
 from core.gpu.worker_process import GpuWorker
 from core.launch import Dim3
 from core.wording import assignments, clock, listing

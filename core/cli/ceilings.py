@@ -38,8 +38,8 @@ def ceilings(
 ) -> None:
     """Compute the ceilings of a kernel on a device; needs no GPU."""
     from core.devices.device_table import load_devices
+    from core.models.ceiling_counts import measure, measure_rung
     from core.models.ceilings import ceilings as all_ceilings
-    from core.models.launch_needs import measure, measure_rung
 
     chosen = load_devices().find(device)
     workload = chosen_workload(kernel, sizes.given(), launch.launch())

@@ -31,10 +31,10 @@ from core.gpu.sweep_plan import (
 )
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.sources_and_headers import read_source
 from core.side_process.client import stoppable
 from core.source.template_instances import kernel_names
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import read_source
 
 ALL, CUBLAS = "all", "cublas"
 SIZE_OF_MATRICES = 4096  # where none is given

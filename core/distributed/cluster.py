@@ -35,8 +35,8 @@ from core.distributed.cluster_workers import (
     version_resource,
 )
 from core.errors import TilescopeError
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.sweep import Lane
-from core.gpu.worker_messages import WorkerFailure
 
 LOCAL = "local"
 PORT = 8786

@@ -31,7 +31,7 @@ from typing import Any, Literal
 import platformdirs
 
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
-from core.gpu.worker_messages import WorkerFailure
+from core.gpu.events_and_failures import WorkerFailure
 
 Resource = Literal["GPU", "EMULATOR"]
 VERSION_PREFIX = "tilescope-"

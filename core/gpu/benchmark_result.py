@@ -342,8 +342,8 @@ def achieved(result: BenchmarkResult, ladder: Ladder, *, written: bool = True) -
 
     Raises TilescopeError if it is not a rung's, or has no GFLOPS because its check failed.
     """
+    from core.models.ceiling_counts import measure_rung
     from core.models.ceilings import ceilings
-    from core.models.launch_needs import measure_rung
 
     if result.rung is None or result.gflops is None:
         raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 
 from core.compiler import nvrtc
-from core.compiler.builds import workload_cubin
+from core.compiler.compile_ptx_and_cubin import workload_cubin
 from core.errors import GpuUnavailable
-from core.gpu import driver_session, worker_messages
+from core.gpu import driver_session, events_and_failures
 from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, Timing
 from core.gpu.benchmark_result import BenchmarkResult, Readings, gflops, is_stable, with_samples
 from core.gpu.driver_session import Session
+from core.gpu.events_and_failures import Begun, Sample, Sensed, Stage, report
 from core.gpu.loaded_launch import CublasProduct, Launchable, LoadedKernel
 from core.gpu.result_check import Check, check
-from core.gpu.worker_messages import Begun, Sample, Sensed, Stage, report
 from core.launch import Dim3, Launch, Workload
 
 # The median is looked at again after this many further samples: sorting is not free.
@@ -100,7 +100,7 @@ def with_lowest(now: Readings, before: Readings) -> Readings:
 
 
 def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> str:
-    if worker_messages.stop.is_set():
+    if events_and_failures.stop.is_set():
         return "stopped"
     if elapsed_s >= timing.budget_s:
         return "budget"

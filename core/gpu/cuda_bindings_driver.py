@@ -24,7 +24,7 @@ class DriverError(Exception):
     """The driver refused a call; the text is `CALL failed: WHY`, with the driver's own words."""
 
 
-class Calls:
+class _Calls:
     """The driver's functions, `api` being `cuda.bindings.driver`. They raise DriverError."""
 
     def __init__(self, api: Any) -> None:
@@ -54,11 +54,11 @@ class BoundDriver:
     Error = DriverError
 
     def __init__(self, api: Any) -> None:
-        self._call = call = Calls(api)
-        self.Device = Devices(call)
+        self._call = call = _Calls(api)
+        self.Device = _Devices(call)
         self.Context = SimpleNamespace(synchronize=partial(call, "cuCtxSynchronize"))
-        self.device_attribute = Named(api.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_")
-        self.function_attribute = Named(api.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_")
+        self.device_attribute = _Named(api.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_")
+        self.function_attribute = _Named(api.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_")
 
     def init(self) -> None:
         """Initialise the driver."""
@@ -68,18 +68,18 @@ class BoundDriver:
         """1000 for each major version, 10 for each minor one."""
         return int(self._call("cuDriverGetVersion"))
 
-    def Event(self) -> Event:
+    def Event(self) -> _Event:
         """A new event."""
-        return Event(self._call)
+        return _Event(self._call)
 
     def mem_get_info(self) -> tuple[int, int]:
         """Free bytes of device memory, and all."""
         free, total = self._call("cuMemGetInfo")
         return int(free), int(total)
 
-    def mem_alloc(self, nbytes: int) -> Allocation:
+    def mem_alloc(self, nbytes: int) -> _Allocation:
         """New device memory."""
-        return Allocation(self._call, nbytes)
+        return _Allocation(self._call, nbytes)
 
     def memcpy_htod(self, address: Any, host: NDArray[Any]) -> None:
         """Copy an array to the device."""
@@ -100,12 +100,12 @@ class BoundDriver:
         """Fill words of 32 bits, queued on the default stream."""
         self._call("cuMemsetD32Async", int(address), word, count, stream)
 
-    def module_from_buffer(self, cubin: bytes) -> Module:
+    def module_from_buffer(self, cubin: bytes) -> _Module:
         """Load a cubin."""
-        return Module(self._call, cubin)
+        return _Module(self._call, cubin)
 
 
-class Named:
+class _Named:
     """An enumeration without the prefix of its members' names, as PyCUDA has it.
 
     An attribute that it lacks raises AttributeError.
@@ -118,29 +118,26 @@ class Named:
         return getattr(self._members, self._prefix + name)
 
     def __call__(self, number: int) -> Any:
-        """The member of a number."""
         return self._members(number)
 
 
-class Devices:
+class _Devices:
     """The GPUs of this machine."""
 
-    def __init__(self, call: Calls) -> None:
+    def __init__(self, call: _Calls) -> None:
         self._call = call
 
-    def __call__(self, ordinal: int) -> Device:
-        """One of them."""
-        return Device(self._call, ordinal)
+    def __call__(self, ordinal: int) -> _Device:
+        return _Device(self._call, ordinal)
 
     def count(self) -> int:
-        """How many there are."""
         return int(self._call("cuDeviceGetCount"))
 
 
-class Device:
+class _Device:
     """One GPU."""
 
-    def __init__(self, call: Calls, ordinal: int) -> None:
+    def __init__(self, call: _Calls, ordinal: int) -> None:
         self._call = call
         self._device = call("cuDeviceGet", ordinal)
 
@@ -153,32 +150,28 @@ class Device:
         return _text(self._call("cuDeviceGetPCIBusId", 32, self._device))
 
     def total_memory(self) -> int:
-        """Bytes of its memory."""
         return int(self._call("cuDeviceTotalMem", self._device))
 
     def get_attribute(self, attribute: Any) -> int:
-        """One figure."""
         return int(self._call("cuDeviceGetAttribute", attribute, self._device))
 
     def compute_capability(self) -> tuple[int, int]:
-        """Major and minor number."""
-        at = Named(self._call.api.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_")
+        at = _Named(self._call.api.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_")
         return self.get_attribute(at.MAJOR), self.get_attribute(at.MINOR)
 
-    def make_context(self) -> PrimaryContext:
+    def make_context(self) -> _PrimaryContext:
         """Its primary context, made current in this thread."""
-        return PrimaryContext(self._call, self._device)
+        return _PrimaryContext(self._call, self._device)
 
 
-class PrimaryContext:
+class _PrimaryContext:
     """A device's primary context. (How other contexts are made has changed with CUDA 13.)"""
 
-    def __init__(self, call: Calls, device: Any) -> None:
+    def __init__(self, call: _Calls, device: Any) -> None:
         self._call, self._device = call, device
         call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", device))
 
     def pop(self) -> None:
-        """Have no context current."""
         self._call("cuCtxSetCurrent", self._call.api.CUcontext(0))
 
     def detach(self) -> None:
@@ -186,10 +179,10 @@ class PrimaryContext:
         self._call("cuDevicePrimaryCtxRelease", self._device)
 
 
-class Allocation:
+class _Allocation:
     """Device memory; `int` gives its address."""
 
-    def __init__(self, call: Calls, nbytes: int) -> None:
+    def __init__(self, call: _Calls, nbytes: int) -> None:
         self._call = call
         self._address = int(call("cuMemAlloc", nbytes))
 
@@ -201,36 +194,34 @@ class Allocation:
         self._call("cuMemFree", self._address)
 
 
-class Event:
+class _Event:
     """A point of the default stream; its time has a resolution of half a microsecond."""
 
-    def __init__(self, call: Calls) -> None:
+    def __init__(self, call: _Calls) -> None:
         self._call = call
         self._event = call("cuEventCreate", 0)
 
     def record(self) -> None:
-        """Queue it."""
         self._call("cuEventRecord", self._event, 0)
 
     def synchronize(self) -> None:
-        """Wait until it is reached."""
         self._call("cuEventSynchronize", self._event)
 
-    def time_since(self, earlier: Event) -> float:
+    def time_since(self, earlier: _Event) -> float:
         """Milliseconds between two events."""
         return float(self._call("cuEventElapsedTime", earlier._event, self._event))
 
 
-class Module:
+class _Module:
     """A loaded cubin."""
 
-    def __init__(self, call: Calls, cubin: bytes) -> None:
+    def __init__(self, call: _Calls, cubin: bytes) -> None:
         self._call = call
         self._module = call("cuModuleLoadData", cubin)
 
-    def get_function(self, name: str) -> Function:
+    def get_function(self, name: str) -> _Function:
         """A kernel, by its name in the cubin."""
-        return Function(self._call, self._call("cuModuleGetFunction", self._module, name.encode()))
+        return _Function(self._call, self._call("cuModuleGetFunction", self._module, name.encode()))
 
     def get_global(self, name: str) -> tuple[int, int]:
         """A variable's address, and its bytes."""
@@ -238,19 +229,17 @@ class Module:
         return int(address), int(nbytes)
 
 
-class Function:
+class _Function:
     """A kernel."""
 
-    def __init__(self, call: Calls, function: Any) -> None:
+    def __init__(self, call: _Calls, function: Any) -> None:
         self._call, self._function = call, function
         self._format = ""
 
     def get_attribute(self, attribute: Any) -> int:
-        """One figure of the compiled kernel."""
         return int(self._call("cuFuncGetAttribute", attribute, self._function))
 
     def set_attribute(self, attribute: Any, value: int) -> None:
-        """Set what may be set."""
         self._call("cuFuncSetAttribute", self._function, attribute, value)
 
     def prepare(self, layout: str) -> None:

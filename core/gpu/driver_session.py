@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from core.errors import GpuUnavailable
 from core.gpu.benchmark_result import DeviceReport
 from core.gpu.cuda_bindings_driver import BoundDriver
+from core.gpu.events_and_failures import from_driver
 from core.gpu.sensors import Sensors, SmClock
-from core.gpu.worker_messages import from_driver
 
 WAY = "TILESCOPE_GPU_DRIVER"
 """Names the package that drives the GPU, one of `WAYS`; the first one installed otherwise."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.compiler.cubin import parameter_places, variables_called
 from core.errors import TilescopeError
 from core.gpu.driver_session import Session
-from core.gpu.worker_messages import WorkerFailure
+from core.gpu.events_and_failures import WorkerFailure
 from core.launch import (
     Argument,
     Arithmetic,

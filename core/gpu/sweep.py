@@ -24,8 +24,8 @@ from core.errors import CompileError, GpuUnavailable, TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, Timing
 from core.gpu.benchmark_result import BenchmarkResult, Readings, with_samples
 from core.gpu.benchmark_run import run_benchmark
+from core.gpu.events_and_failures import Begun, Event, Sample, Sensed, Stage, WorkerFailure
 from core.gpu.sweep_plan import Point
-from core.gpu.worker_messages import Begun, Event, Sample, Sensed, Stage, WorkerFailure
 
 log = logging.getLogger(__name__)
 

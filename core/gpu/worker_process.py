@@ -24,8 +24,8 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.gpu import worker_messages
-from core.gpu.worker_messages import Event, Stage, WorkerFailure, from_exit, timed_out
+from core.gpu import events_and_failures
+from core.gpu.events_and_failures import Event, Stage, WorkerFailure, from_exit, timed_out
 from core.side_process.connection import (
     CALL,
     DONE,
@@ -214,19 +214,19 @@ def main(arguments: list[str] | None = None) -> int:
 
     def hear(kind: bytes, payload: bytes) -> None:
         if kind == CALL:
-            worker_messages.stop.clear()  # an earlier job was asked
+            events_and_failures.stop.clear()  # an earlier job was asked
             calls.put(payload)
         elif kind == STOP:
-            worker_messages.stop.set()
+            events_and_failures.stop.set()
 
     def ended() -> None:
         """The application ended or closed this process: finish, even in the midst of a kernel."""
-        worker_messages.stop.set()
+        events_and_failures.stop.set()
         calls.put(None)
         threading.Timer(_ORPHAN_GRACE_S, os._exit, (3,)).start()
 
     connection = Connection(hear, ended)
-    worker_messages.set_sink(lambda event: connection.send(EVENT, event))
+    events_and_failures.set_sink(lambda event: connection.send(EVENT, event))
     from core.gpu import driver_session
 
     driver_session.choose_device(options.device)

@@ -65,6 +65,7 @@ _VALUE = 2.0
 _ACCESSOR = (_SIZES, _STRIDES) = ("sizes_", "strides_")  # members of a PackedTensorAccessor
 _PIXEL_BYTES = 16  # at most
 _MOST_ELEMENTS = 1 << 30  # of an array
+_MOST_OF_SIDE = 1 << 11  # of a square that nothing but an index speaks of: a trial lets it grow
 _NOBODY = HostGuess(None, (1, 1, 1), 0, {}, {}, frozenset())
 _MOST_RANK = 5  # dimensions of which a million elements have that many
 
@@ -431,7 +432,8 @@ def _elements(parameter: KernelParameter, text: str, extents: Extents) -> list[i
     if len(lengths) == 1 and parameter.lanes == 1:
         last = parameter.name.rpartition(".")[2]
         plain = re.sub(r"\bblock(Idx|Dim)\.\w", "()", text)
-        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*[A-Za-z_]\w*\s*\*\s*[A-Za-z_]\w*", plain):
+        of_rows = rf"\b{re.escape(last)}\s*\[[^\]]*[A-Za-z_]\w*\s*\*\s*[A-Za-z_]\w*"
+        if lengths[0] <= _MOST_OF_SIDE and re.search(of_rows, plain):
             return [*lengths, *lengths]  # `A[row * N + k]` means a matrix
     return lengths
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.compiler.builds import compile_ptx, plain_name
+from core.compiler.compile_ptx_and_cubin import compile_ptx, plain_name
 from core.compiler.kernel_parameters import KernelParameter, constants, read_signature, type_sizes
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.guessing.argument_guesses import (
@@ -29,7 +29,7 @@ from core.guessing.argument_guesses import (
     product_names,
     with_names,
 )
-from core.guessing.kernel_layout import (
+from core.guessing.grid_and_block_guess import (
     Shape,
     dimensions_of,
     dynamic_bytes,
@@ -41,16 +41,7 @@ from core.host_program.interpreter import LEAST
 from core.host_program.run_to_launch import first_launch, is_reached
 from core.host_program.scaled_down_launch import Given, KernelInHost, Size, null_arguments
 from core.launch import MAX_SHARED_BYTES, Dim3
-from core.own_files.launch_texts import FileLaunch, headers_of, join_defines, split_defines
-from core.own_files.repository_search import (
-    User,
-    at_its_kernels,
-    callers_of,
-    defined_apart,
-    program_of,
-    user_of,
-)
-from core.own_files.sources_and_headers import BAD_HEADER, promised
+from core.recording.blocks_side_by_side import MOST_THREADS
 from core.source.c_numbers import Number
 from core.source.constants import knobs, with_defines
 from core.source.functions_and_calls import host_syntax
@@ -75,6 +66,16 @@ from core.source.template_instances import (
     launched,
     numbers_of_instance,
 )
+from core.user_files.launch_texts import FileLaunch, headers_of, join_defines, split_defines
+from core.user_files.repository_search import (
+    User,
+    at_its_kernels,
+    callers_of,
+    defined_apart,
+    program_of,
+    user_of,
+)
+from core.user_files.sources_and_headers import BAD_HEADER, promised
 from core.wording import listing
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")
@@ -86,7 +87,6 @@ _LOADLESS = re.compile(
     r"|f?(?:min|max|sin|cos|sqrt|exp|pow|abs)f?"
 )
 _SMALL = 1 << 12  # a size that can be followed
-_MOST_THREADS = 1 << 27  # of a grid beyond which some blocks run at most: it says no size
 _NO_LOADS = "is left out: it loads nothing from memory|are left out: they load nothing from memory"
 _ONE_STEP = (
     "is left out: it has no loop and no shared memory"
@@ -478,7 +478,7 @@ def _guessed(source: str, asked: FileLaunch) -> Guess:
         there = tuple(size for size in grids if size is not None)
         host_grids = there if len(there) == 2 else ()
     block = _trimmed(host.block, dimensions) if host else shape.block
-    vast = math.prod(grid_given) * math.prod(block) > _MOST_THREADS
+    vast = math.prod(grid_given) * math.prod(block) > MOST_THREADS  # some blocks run: no size
     decides = bool(grid_given) and not vast
     if decides and host is None:
         steps = shape.apart or block

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.requests_and_answers import Items
 from core.errors import CompileError
-from core.guessing.kernel_layout import BLOCKS, LENGTHS
+from core.guessing.grid_and_block_guess import BLOCKS, LENGTHS
 from core.source.kernel_slice import Part, Program
 from core.source.kernels_and_launches import unscoped
 from core.source.preprocessor import blanked
@@ -44,7 +44,8 @@ def _undefined(
 ) -> Mapping[str, bool]:
     program = Program("", {"": source, **dict(headers)})
     candidates: dict[str, bool] = {}
-    for part in program.needed(program.roots(kernel)):
+    needed = program.needed(program.roots(kernel))
+    for part in (part for part in program.parts if part in needed):  # a set has no order
         candidates |= dict(_unknown(program, part))
     found: dict[str, bool] = {}
     for _ in range(_MOST_ROUNDS if candidates.keys() - dict(defines).keys() else 0):

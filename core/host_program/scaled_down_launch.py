@@ -49,6 +49,7 @@ _OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its in
 _ALIGNED = re.compile(r"\b(?:alignas|__align__)\s*\((?:[^()]|\([^()]*\))*\)")
 _LOCAL_CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;={}()]*?(\w+)\s*=([^;{}]*);")
 _TEMPLATE_ARGUMENTS = re.compile(r"\w<([^<>;(){}&|?]*)>")
+_NULL = re.compile(r"(?:\([\w:\s]+\*\s*\)\s*)?(?:nullptr|NULL|0)")  # `(float *)NULL` as well
 Size = tuple[int, int, int]
 FILLED: Mapping[int, str] = {0: "zeros", 0xFF: "ff"}
 """What an array holds of which every byte is set to one value."""
@@ -180,7 +181,7 @@ def null_arguments(
 def _null(parameters: Sequence[KernelParameter], texts: Mapping[str, str]) -> frozenset[str]:
     """Pointers that are null where others are not: the kernel can do without them."""
     pointers = [p.name for p in parameters if p.is_pointer and p.name in texts]
-    nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
+    nulls = {n for n in pointers if _NULL.fullmatch(texts[n].strip())}
     return frozenset(nulls if len(nulls) < len(pointers) else ())
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from core.cancelling import cancelled_by, check, is_cancelled
-from core.compiler.builds import compiled_resources
+from core.compiler.compile_ptx_and_cubin import compiled_resources
 from core.devices.occupancy import Resources
 from core.emulator.budget import DEFAULTS
 from core.errors import Cancelled, ParameterError, TilescopeError
@@ -19,8 +19,8 @@ from core.ladder import KERNELS_FOLDER, Ladder
 from core.ladder.rung import ArrayRule
 from core.launch import Launch, Workload
 from core.lessons.lesson_expressions import LessonError
-from core.lessons.step_links import Link
-from core.models.launch_needs import Counts, measure_rung
+from core.links import Link
+from core.models.ceiling_counts import Counts, measure_rung
 from core.recording.record_launch import record
 
 if TYPE_CHECKING:

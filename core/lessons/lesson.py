@@ -19,7 +19,7 @@ from core.errors import TilescopeError
 from core.ladder import Ladder
 from core.ladder.expressions import MatrixExpression
 from core.lessons.lesson_expressions import Expression, Sentence, Value
-from core.lessons.step_links import Link
+from core.links import Link
 
 VEILS: Mapping[str, str] = MappingProxyType(
     {

@@ -15,8 +15,8 @@ from core.ladder import Ladder
 from core.launch import WARP
 from core.lessons.launch_cache import Recorder
 from core.lessons.lesson_expressions import LessonError
-from core.lessons.step_links import Link, parse_link
 from core.lessons.vocabulary import Situation
+from core.links import Link, parse_rung_link
 from core.trace.step_names import step_named
 
 MOST_NAMES = 9  # of the accesses of one kind in a phase that are named and not numbered
@@ -71,7 +71,7 @@ def lesson_of(moments: Sequence[tuple[str, str]], ladder: Ladder, name: str, tit
     recorder, parts = Recorder(ladder), [_head(name, title)]
     for said, text in moments:
         try:
-            parts.append(_step(said, parse_link(text, ladder), recorder))
+            parts.append(_step(said, parse_rung_link(text, ladder), recorder))
         except TilescopeError as error:
             raise LessonError(f"The moment “{said}” cannot be a step: {error}") from error
     return "\n".join(parts)

@@ -45,10 +45,10 @@ from core.lessons.lesson import (
     load_concepts,
 )
 from core.lessons.lesson_expressions import Expression, LessonError, Sentence, Value
-from core.lessons.step_links import MOST, parse_link
 from core.lessons.vocabulary import check_of_calls
-from core.own_files.sources_and_headers import read_plain, read_source
+from core.links import MOST, parse_rung_link
 from core.trace.step_names import check_name
+from core.user_files.sources_and_headers import read_plain, read_source
 from core.wording import listing
 
 MOST_BYTES = 1 << 20  # of a lesson file
@@ -276,12 +276,10 @@ class _Reader:
 
     def step(self, name: str, row: Any) -> Step:
         table = _Table(row, "The step")
-        link = parse_link(table.take("link", str), self._ladder)
+        link = parse_rung_link(table.take("link", str), self._ladder)
         if at := table.take("at", str, ""):
             check_name(at)
             link = replace(link, at=at)
-        elif link.at:
-            check_name(link.at)
         let = _values(table.take("let", dict, {}))
         kind = table.one_of("kind", [*KINDS])
         question = self._question(kind, table, self._ladder[link.rung])

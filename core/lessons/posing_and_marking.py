@@ -33,9 +33,9 @@ from core.lessons.lesson import (
 )
 from core.lessons.lesson_expressions import Element, LessonError, Value, shown
 from core.lessons.lesson_files import LINES
-from core.lessons.step_links import Link
 from core.lessons.typed_answers import Things
 from core.lessons.vocabulary import Situation
+from core.links import Link
 from core.rules.shared_memory import BANKS
 from core.wording import listing
 

@@ -29,10 +29,10 @@ from core.ladder import Ladder
 from core.launch import WARP, Launch, Workload
 from core.lessons.launch_cache import NOT_WHOLE, Recorder
 from core.lessons.lesson_expressions import CheckCall, Element, LessonError, Value
-from core.lessons.step_links import Link, parse_link
+from core.links import Link, parse_rung_link
+from core.models.ceiling_counts import Counts
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
-from core.models.launch_needs import Counts
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
@@ -108,7 +108,7 @@ class Situation:
         if of == "vs" and link.versus is not None:
             return replace(link.versus, block=link.block, at=link.at, step=link.step)
         if isinstance(of, str) and of != "vs":
-            return parse_link(of, self.recorder.ladder)
+            return parse_rung_link(of, self.recorder.ladder)
         raise LessonError('of is vs, if the link compares, or a link: of="tiled?n=4&tile=2".')
 
     def of(self, link: Link, source: str | None = None) -> Situation:

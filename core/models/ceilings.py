@@ -1,7 +1,7 @@
 """Ceilings: how fast a kernel can run on a device at most, each from exact counts and one figure.
 
 Every ceiling is work / (units of something it needs) x (units a second that the device has). The
-counts come from the emulation (`core.models.launch_needs`), the device's figures from its row in
+counts come from the emulation (`core.models.ceiling_counts`), the device's figures from its row in
 the table; `docs/ceilings.md` has each rule's rate with its source, and says how well the rule
 holds.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from core.devices.device_table import Device, capability_of
 from core.errors import TilescopeError
-from core.models.launch_needs import Counts
+from core.models.ceiling_counts import Counts
 from core.models.machine_code_bounds import MachineNeeds, machine_needs
 from core.rules.global_memory import SECTOR
 from core.wording import nbytes, number, prefixed, share

@@ -22,7 +22,7 @@ from core.emulator.geometry import Geometry, active_rows, warp_rows
 from core.ptx.ast import immediate
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.counters import SPACES, Tally, figures
-from core.rules.issue import Issue, IssueTable
+from core.rules.memory_instruction_issue import Issue, IssueTable
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}
@@ -245,15 +245,8 @@ class CountingObserver(Observer):
         for turn in self._turns(issue, word):
             units = shared_memory.wavefronts(turn.address, turn.active, width, issue.sharing)
             free = shared_memory.conflict_free_wavefronts(turn.address, turn.active, width)
-            self._add(
-                event,
-                array,
-                "shared_atom",
-                turn,
-                units=2 * units,
-                ideal=2 * free,
-                conflicts=units - free,
-            )
+            taken, least, lost = 2 * units, 2 * free, units - free
+            self._add(event, array, "shared_atom", turn, units=taken, ideal=least, conflicts=lost)
 
     def _turns(self, issue: Issue, rows: _Rows) -> Iterator[_Rows]:
         """The lanes that try each time: in each, one lane gets through to each word.
@@ -289,16 +282,10 @@ class CountingObserver(Observer):
     def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
             self._copy(event.pc, issue, rows)
-        wide = self._issues.wide.get(event.pc)
-        width = event.width if wide is None else wide.width
-        address = rows.address if wide is None else rows.address + wide.shift
-        units = shared_memory.wavefronts(address, rows.active, width, issue.sharing)
-        ideal = shared_memory.ideal_wavefronts(units, rows.lanes, width)
-        free = shared_memory.conflict_free_wavefronts(address, rows.active, width, issue.sharing)
-        name = f"shared_{_SHORT[event.kind]}"
-        self._add(
-            event, self._array(rows), name, rows, units=units, ideal=ideal, conflicts=units - free
-        )
+        array, width = self._array(rows), event.width
+        if (wide := self._issues.wide.get(event.pc)) is not None:
+            rows, width = replace(rows, address=rows.address + wide.shift), wide.width
+        self._add_wavefronts(event, array, f"shared_{_SHORT[event.kind]}", issue, rows, width)
 
     def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if event.width < shared_memory.WORD:
@@ -307,22 +294,19 @@ class CountingObserver(Observer):
         if issue.is_loop:
             self._shared_loop(event, issue, rows)
             return
-        units = shared_memory.wavefronts(rows.address, rows.active, event.width, issue.sharing)
-        free = shared_memory.conflict_free_wavefronts(
-            rows.address, rows.active, event.width, issue.sharing
-        )
-        taken = units * issue.turns
         self._pass(event, rows)
-        ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
-        self._add(
-            event,
-            self._array(rows),
-            "shared_atom",
-            rows,
-            units=taken,
-            ideal=ideal,
-            conflicts=units - free,
-        )
+        self._add_wavefronts(event, self._array(rows), "shared_atom", issue, rows, event.width)
+
+    def _add_wavefronts(
+        self, event: AccessEvent, array: str, name: str, issue: Issue, rows: _Rows, width: int
+    ) -> None:
+        """Adds what an access of shared memory counts, `width` bytes a lane."""
+        address, active, sharing = rows.address, rows.active, issue.sharing
+        units = shared_memory.wavefronts(address, active, width, sharing)
+        free = shared_memory.conflict_free_wavefronts(address, active, width, sharing)
+        taken = units * issue.turns
+        ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, width)
+        self._add(event, array, name, rows, units=taken, ideal=ideal, conflicts=units - free)
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         contest = self._contest(event, issue)

@@ -10,8 +10,8 @@ turns instruction by instruction.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, cycle, islice
 from random import Random
@@ -26,7 +26,7 @@ from core.emulator.geometry import Geometry, warp_rows
 from core.emulator.launch_image import Image
 from core.errors import BudgetExceeded
 from core.rules.global_memory import LINE, SECTOR
-from core.rules.issue import IssueTable
+from core.rules.memory_instruction_issue import IssueTable
 
 # Which SM of an H200 each block runs on: what blocks leave in an L1 for others follows from it.
 #
@@ -215,7 +215,7 @@ class L1Cache:
         return hits
 
 
-MOST_VISITS = 1 << 25  # sectors kept at a time, about 20 bytes each
+MOST_VISITS = 1 << 25  # sectors kept at a time, 25 bytes each
 _FAR = np.iinfo(np.int64).max
 _KINDS = {"load": LOAD, "store": WHOLE, "atomic": ATOMIC}
 _KEYS = 1 << 32  # more than any wave's number
@@ -252,15 +252,11 @@ class L1Estimate:
     extrapolated: bool
 
 
-@dataclass(frozen=True)
-class _Visits:
-    """Sectors that one instruction visits: by linear block index, warp after warp."""
-
-    tick: int
-    site: int  # -1 where nothing is loaded
-    block: NDArray[np.int32]
-    sector: Ints
-    kind: NDArray[np.int8]
+_VISIT = np.dtype(
+    [("tick", "i8"), ("site", "i4"), ("block", "i4"), ("sector", "i8"), ("kind", "i1")]
+)
+"""An instruction visits a sector: its block by linear index, and its site, -1: it loads nothing."""
+_Visits = NDArray[np.void]
 
 
 class L1Observer(Observer):
@@ -270,7 +266,7 @@ class L1Observer(Observer):
         self, geometry: Geometry, issues: IssueTable, keep: Callable[[AccessEvent, _Visits], None]
     ) -> None:
         self._geometry, self._issues, self._keep = geometry, issues, keep
-        self._blocks = np.repeat(geometry.blocks, geometry.warps).astype(np.int32)
+        self._blocks = np.repeat(geometry.blocks, geometry.warps)
 
     def on_access(self, event: AccessEvent) -> None:
         """Notes an access to global memory; loads are what counts as global_ld_sectors."""
@@ -298,7 +294,10 @@ class L1Observer(Observer):
             of = np.cumsum(first.reshape(-1))[different.reshape(-1)] - 1
             written = np.bincount(of, minlength=len(block)) * event.width
             kind[written < SECTOR] = PART
-        self._keep(event, _Visits(event.tick, -1, block, sectors[first], kind))
+        visits = np.zeros(len(block), _VISIT)  # by block, warp after warp
+        visits["tick"], visits["block"], visits["sector"] = event.tick, block, sectors[first]
+        visits["kind"] = kind
+        self._keep(event, visits)
 
 
 class L1Probe:
@@ -346,67 +345,41 @@ class L1Probe:
             site = self._sites.setdefault((event.pc, event.region.name), len(self._sites))
             if site == len(self._counts):
                 self._counts.append(L1Count())
-        self._n_waiting += len(visits.sector)
+        visits["site"] = site
+        self._n_waiting += len(visits)
         if self._n_waiting > self._most:
             raise BudgetExceeded(
                 f"The L1 estimate keeps at most {self._most:,} sectors of the blocks that run "
                 "at the same time; choose a smaller size."
             )
-        self._waiting.append(replace(visits, site=site))
+        self._waiting.append(visits)
 
     def _run_waves(self, before: int | None) -> None:
         """Runs the waiting visits of the waves `before` that number (None: of all)."""
         if not self._waiting:
             return
-        sizes = [len(v.sector) for v in self._waiting]
-        tick = np.repeat([v.tick for v in self._waiting], sizes)
-        site = np.repeat([v.site for v in self._waiting], sizes)
-        block = np.concatenate([v.block for v in self._waiting]).astype(np.int64)
-        sector = np.concatenate([v.sector for v in self._waiting])
-        kind = np.concatenate([v.kind for v in self._waiting])
-        wave = block // (self.model.sms * self.model.resident)
-        if before is not None and wave.max() >= before:
-            if wave.min() >= before:
-                return
-            self._waiting = list(_later(self._waiting, self.model, before))
-        else:
-            self._waiting = []
-        self._n_waiting = sum(len(v.sector) for v in self._waiting)
-        sm = sm_of(block, self._blocks, self.model.sms, self.model.resident)
-        self._replay(sm, wave, tick, site, sector, kind, before)
+        visits = np.concatenate(self._waiting)
+        wave = visits["block"] // (self.model.sms * self.model.resident)
+        now = np.ones(len(visits), bool) if before is None else wave < before
+        if not now.any():
+            return
+        self._waiting = [visits[~now]]
+        self._n_waiting = len(self._waiting[0])
+        self._replay(visits[now], wave[now])
 
-    def _replay(
-        self,
-        sm: Ints,
-        wave: Ints,
-        tick: Ints,
-        site: Ints,
-        sector: Ints,
-        kind: NDArray[np.int8],
-        before: int | None,
-    ) -> None:
-        order = np.lexsort((tick, wave, sm))  # stable: then by block and warp
-        if before is not None:
-            order = order[wave[order] < before]
-        sm, wave, site = sm[order], wave[order], site[order]
-        sector, kind = sector[order], kind[order]
-        hit = np.zeros(len(sector), bool)
-        edges = np.flatnonzero(np.diff(sm * _KEYS + wave)) + 1
-        for first, end in zip([0, *edges], [*edges, len(sm)], strict=True):
-            cache = self._caches.setdefault(int(sm[first]), L1Cache(self.model.lines))
-            hit[first:end] = cache.visit(sector[first:end], kind[first:end])
-        loads = site >= 0
+    def _replay(self, visits: _Visits, wave: Ints) -> None:
+        block = visits["block"].astype(np.int64)
+        sm = sm_of(block, self._blocks, self.model.sms, self.model.resident)
+        order = np.lexsort((visits["tick"], wave, sm))  # stable: then by block and warp
+        visits, turn = visits[order], (sm * _KEYS + wave)[order]
+        hit = np.zeros(len(visits), bool)
+        edges = np.flatnonzero(np.diff(turn)) + 1
+        for first, end in zip([0, *edges], [*edges, len(visits)], strict=True):
+            cache = self._caches.setdefault(int(turn[first] // _KEYS), L1Cache(self.model.lines))
+            part = visits[first:end]
+            hit[first:end] = cache.visit(part["sector"], part["kind"])
+        loads, site = visits["site"] >= 0, visits["site"]
         hits = np.bincount(site[loads], hit[loads], len(self._counts)).astype(np.int64)
         sectors = np.bincount(site[loads], minlength=len(self._counts))
         for place, pair in enumerate(zip(sectors.tolist(), hits.tolist(), strict=True)):
             self._counts[place] += L1Count(*pair)
-
-
-def _later(waiting: list[_Visits], model: L1Model, wave: int) -> Iterator[_Visits]:
-    """What belongs to this wave and those after it."""
-    for visits in waiting:
-        keep = visits.block >= wave * model.sms * model.resident
-        if keep.any():
-            yield replace(
-                visits, block=visits.block[keep], sector=visits.sector[keep], kind=visits.kind[keep]
-            )

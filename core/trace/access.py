@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -102,12 +102,6 @@ def owner_of(arrays: tuple[SharedArray, ...], offset: int) -> SharedArray | None
     return None
 
 
-def shared_name(arrays: tuple[SharedArray, ...], offset: int) -> str:
-    """What a byte of shared memory is called: the array's name, or the memory's."""
-    array = owner_of(arrays, offset)
-    return array.name if array is not None else "shared memory"
-
-
 def label(name: str, index: tuple[int, ...], fields: tuple[str, ...] = ()) -> str:
     """An element as the source writes it: `A[0,4]`, `p[3].vx` with the structure's `fields`."""
     if fields and len(index) > 1 and fields[index[-1]]:
@@ -118,125 +112,6 @@ def label(name: str, index: tuple[int, ...], fields: tuple[str, ...] = ()) -> st
 def fields_of(array: Array | SharedArray) -> tuple[str, ...]:
     """The fields of an array of structures, none of any other."""
     return array.fields if isinstance(array, Array) else ()
-
-
-@dataclass(frozen=True)
-class WarpAccess:
-    """The 32 lanes of one warp in an access.
-
-    `addresses` int64 (32,): global addresses, or byte offsets in the block's shared memory;
-    `active` bool (32,); `elements` int64 (32,), flat index in the array, -1 where idle; `values`
-    (32,) or (32, n) for a vector access of n elements. `sharing` is what lanes share that ask for
-    the same word of shared memory, `exchanges` says of an atomic that it is a compare-and-swap.
-    """
-
-    space: str
-    width: int
-    addresses: NDArray[np.int64]
-    active: NDArray[np.bool_]
-    elements: NDArray[np.int64]
-    values: NDArray[Any]
-    sharing: shared_memory.Sharing = "grouped"
-    kind: str = "load"
-    exchanges: bool = False
-    wrong: NDArray[np.bool_] | None = None
-    led: str = ""  # as an instruction is
-
-    @cached_property
-    def counted(self) -> NDArray[np.bool_]:
-        """The active lanes, or the one that does the atomic for all of them; bool (32,)."""
-        return _counted(self.addresses[None], self.active[None], self.led).reshape(-1)
-
-    @cached_property
-    def faulty(self) -> NDArray[np.bool_]:
-        """Lanes whose access is illegal and has no effect: bool (32,). They are not `active`."""
-        return np.zeros(self.active.shape, bool) if self.wrong is None else self.wrong
-
-    @cached_property
-    def _live(self) -> NDArray[np.int64]:
-        return self.addresses[self.active]
-
-    @cached_property
-    def _used(self) -> dict[int, int]:
-        return global_memory.used_bytes(self._live, self.width) if self.active.any() else {}
-
-    @property
-    def sectors(self) -> NDArray[np.int64]:
-        """Addresses of the distinct 32-byte sectors touched, ascending; int64 (k,)."""
-        return np.fromiter(self._used, np.int64, len(self._used))
-
-    @property
-    def bytes_used(self) -> NDArray[np.uint32]:
-        """How many bytes of each of `sectors` the lanes ask for; uint32 (k,)."""
-        return np.fromiter(self._used.values(), np.uint32, len(self._used))
-
-    @property
-    def lines(self) -> NDArray[np.int64]:
-        """Addresses of the distinct 128-byte lines touched, ascending."""
-        return np.unique(self.sectors & ~np.int64(global_memory.LINE - 1))
-
-    @cached_property
-    def n_sectors(self) -> int:
-        """Sectors the request moves; an atomic's as often as its passes visit them."""
-        if self.kind != "atomic" or self.space != "global":
-            return len(self._used)
-        rows = self.addresses[None, :], self.counted[None, :]
-        return int(_sectors(self.kind, *rows, self.width, exchanges=self.exchanges)[0])
-
-    @property
-    def ideal_sectors(self) -> int:
-        """Sectors if the active lanes' bytes lay side by side, at most the actual."""
-        return min(self.n_sectors, -(-self._bytes_asked // global_memory.SECTOR))
-
-    @property
-    def banks(self) -> NDArray[np.int64]:
-        """The bank of each lane's (first) word, -1 where idle; int64 (32,)."""
-        return np.where(self.active, self.addresses // shared_memory.WORD % shared_memory.BANKS, -1)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The lanes of an access to shared memory that go together."""
-        return shared_memory.groups(self.addresses, self.counted, self.width, self.sharing)
-
-    @property
-    def ways(self) -> NDArray[np.int64]:
-        """Passes that each bank takes at most for lanes that go together; int64 (32,).
-
-        In an n-way conflict there are n.
-        """
-        most = np.zeros(shared_memory.BANKS, np.int64)
-        for group in self.groups:
-            most = np.maximum(most, group.passes)
-        return most
-
-    @cached_property
-    def wavefronts(self) -> int:
-        """Wavefronts that shared memory needs for the request; a compare-and-swap goes twice."""
-        return self._passes * (2 if self.exchanges else 1)
-
-    @cached_property
-    def _passes(self) -> int:
-        return int(self._rows(shared_memory.wavefronts))
-
-    @property
-    def ideal_wavefronts(self) -> int:
-        """Wavefronts if the active lanes' bytes lay side by side, at most the actual."""
-        return min(
-            self.wavefronts, -(-self._bytes_asked // (shared_memory.BANKS * shared_memory.WORD))
-        )
-
-    @property
-    def conflicts(self) -> int:
-        """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
-        return self._passes - int(self._rows(shared_memory.conflict_free_wavefronts))
-
-    @property
-    def _bytes_asked(self) -> int:
-        return int(np.count_nonzero(self.counted)) * self.width
-
-    def _rows(self, count: Any) -> Any:
-        rows = self.addresses[None, :], self.counted[None, :]
-        return count(*rows, self.width, self.sharing)[0]
 
 
 @dataclass(frozen=True)
@@ -313,42 +188,117 @@ class Access:
     def warps(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Addresses of each warp, and the lanes that count (`WarpAccess`): both (n_warps, 32)."""
         addresses, active = self.addresses.reshape(-1, WARP), self.active.reshape(-1, WARP)
-        return addresses, _counted(addresses, active, self.led)
+        return addresses, atomics.leaders(addresses, active, self.led) if self.led else active
 
     @property
     def warp_sectors(self) -> NDArray[np.int64]:
         """Sectors of global or local memory that each warp's access moves: int64 (n_warps,)."""
+        addresses, active = self.warps
         if self.space == "local":
-            addresses, active = self.warps
             return global_memory.local_sectors(addresses - self.origin, active, self.width)
-        return _sectors(self.kind, *self.warps, self.width, exchanges=self.exchanges)
+        if self.kind == "atomic":
+            return atomics.sectors(addresses, active, self.width, exchange_if_equal=self.exchanges)
+        return global_memory.sectors(addresses, active)
 
     def warp(self, warp: int) -> WarpAccess:
         """One warp's lanes."""
         lanes = slice(warp * WARP, (warp + 1) * WARP)
-        return WarpAccess(
-            self.space,
-            self.width,
-            self.addresses[lanes],
-            self.active[lanes],
-            self.elements[lanes],
-            self.values[lanes],
-            self.sharing,
-            self.kind,
-            self.exchanges,
-            None if self.wrong is None else self.wrong[lanes],
-            self.led,
+        parts = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("addresses", "active", "values", "wrong"):
+            parts[name] = None if parts[name] is None else parts[name][lanes]
+        return WarpAccess(**parts)
+
+
+@dataclass(frozen=True)
+class WarpAccess(Access):
+    """One warp's part of an access: 32 lanes, and what they cost together."""
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """The active lanes, or the one that does the atomic for all of them; bool (32,)."""
+        lanes: NDArray[np.bool_] = self.warps[1][0]
+        return lanes
+
+    @cached_property
+    def _live(self) -> NDArray[np.int64]:
+        return self.addresses[self.active]
+
+    @cached_property
+    def _used(self) -> dict[int, int]:
+        return global_memory.used_bytes(self._live, self.width) if self.active.any() else {}
+
+    @property
+    def sectors(self) -> NDArray[np.int64]:
+        """Addresses of the distinct 32-byte sectors touched, ascending; int64 (k,)."""
+        return np.fromiter(self._used, np.int64, len(self._used))
+
+    @property
+    def bytes_used(self) -> NDArray[np.uint32]:
+        """How many bytes of each of `sectors` the lanes ask for; uint32 (k,)."""
+        return np.fromiter(self._used.values(), np.uint32, len(self._used))
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """Addresses of the distinct 128-byte lines touched, ascending."""
+        return np.unique(self.sectors & ~np.int64(global_memory.LINE - 1))
+
+    @cached_property
+    def n_sectors(self) -> int:
+        """Sectors the request moves; an atomic's as often as its passes visit them."""
+        if self.kind != "atomic" or self.space != "global":
+            return len(self._used)
+        return int(self.warp_sectors[0])
+
+    @property
+    def ideal_sectors(self) -> int:
+        """Sectors if the active lanes' bytes lay side by side, at most the actual."""
+        return min(self.n_sectors, -(-self._bytes_asked // global_memory.SECTOR))
+
+    @property
+    def banks(self) -> NDArray[np.int64]:
+        """The bank of each lane's (first) word, -1 where idle; int64 (32,)."""
+        return np.where(self.active, self.addresses // shared_memory.WORD % shared_memory.BANKS, -1)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The lanes of an access to shared memory that go together."""
+        return shared_memory.groups(self.addresses, self.counted, self.width, self.sharing)
+
+    @property
+    def ways(self) -> NDArray[np.int64]:
+        """Passes that each bank takes at most for lanes that go together; int64 (32,).
+
+        In an n-way conflict there are n.
+        """
+        most = np.zeros(shared_memory.BANKS, np.int64)
+        for group in self.groups:
+            most = np.maximum(most, group.passes)
+        return most
+
+    @property
+    def wavefronts(self) -> int:
+        """Wavefronts that shared memory needs for the request; a compare-and-swap goes twice."""
+        return self._passes * (2 if self.exchanges else 1)
+
+    @cached_property
+    def _passes(self) -> int:
+        return int(self._rows(shared_memory.wavefronts))
+
+    @property
+    def ideal_wavefronts(self) -> int:
+        """Wavefronts if the active lanes' bytes lay side by side, at most the actual."""
+        return min(
+            self.wavefronts, -(-self._bytes_asked // (shared_memory.BANKS * shared_memory.WORD))
         )
 
+    @property
+    def conflicts(self) -> int:
+        """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
+        return self._passes - int(self._rows(shared_memory.conflict_free_wavefronts))
 
-def _counted(address: NDArray[np.int64], active: NDArray[np.bool_], led: str) -> NDArray[np.bool_]:
-    return atomics.leaders(address, active, led) if led else active
+    @property
+    def _bytes_asked(self) -> int:
+        return int(np.count_nonzero(self.counted)) * self.width
 
-
-def _sectors(
-    kind: str, address: NDArray[np.int64], active: NDArray[np.bool_], width: int, *, exchanges: bool
-) -> NDArray[np.int64]:
-    """The sectors of each row of 32 lanes, by the rule of what they do."""
-    if kind == "atomic":
-        return atomics.sectors(address, active, width, exchange_if_equal=exchanges)
-    return global_memory.sectors(address, active)
+    def _rows(self, count: Any) -> Any:
+        return count(*self.warps, self.width, self.sharing)[0]

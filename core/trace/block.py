@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import AccessEvent, FaultEvent, TransferEvent
 from core.launch import WARP, Dim3
-from core.ptx.ast import Instruction
 from core.ptx.debug.mangled_names import source_name
 from core.trace.access import Access, Array, SharedArray, SharedState, owner_of
 from core.trace.memory_history import SharedHistory
@@ -40,7 +39,13 @@ class BlockTrace:
     """Everything that happened in one block. A *step* is an event, 0 … n_steps - 1.
 
     What is shown at a step is the state after it, except that at a LINE step the line is about to
-    be executed. All columns have one place a step; see `EventKind` for `kind`.
+    be executed. Columns with one place a step: `kind` (uint8, an `EventKind`), `line` of the source
+    and `phase` (int32, -1 outside every phase), and `pc` (int64), the PTX instruction.
+
+    `block` is its linear index, `index` blockIdx and `grid` gridDim; `place` is the block's place
+    among those of the record, `lanes` its threads among the record's. `instructions` are the PTX
+    instructions by pc; from one of the record's blocks to the next are `shared_stride` bytes of
+    shared memory.
     """
 
     def __init__(
@@ -51,14 +56,14 @@ class BlockTrace:
         program: ProgramInfo,
         reader: VariableReader,
     ) -> None:
-        """`place` is the block's place among the blocks that ran together."""
         geometry = record.geometry
         self.record, self._segments, self._reader = record, segments, reader
         self._program, self._geometry = program, geometry
-        self.block = int(geometry.blocks[place])
+        self.block, self.place, self.grid = int(geometry.blocks[place]), place, geometry.grid
+        self.index = Dim3(*self.grid.at(self.block))
         self.n_threads, self.n_warps = geometry.threads, geometry.warps
-        # The block's threads among the lanes of the record.
         self.lanes = slice(place * self.n_threads, (place + 1) * self.n_threads)
+        self.instructions, self.shared_stride = program.module.instructions, program.shared_stride
         self._paths: dict[int, Path] = {}
         self._so_far: dict[str, SumsSoFar] = {}
         self._path = segments.path(self.lanes)
@@ -71,18 +76,14 @@ class BlockTrace:
             program.exits,
             program.loops,
         )
+        self.n_steps, self.kind, self.line = (
+            len(self._steps.kind),
+            self._steps.kind,
+            self._steps.line,
+        )
+        self.phase, self.pc = self._steps.phase, self._steps.pc
 
     # -- the block and its record -------------------------------------------------------------
-
-    @cached_property
-    def index(self) -> Dim3:
-        """blockIdx."""
-        return Dim3(*self.grid.at(self.block))
-
-    @property
-    def grid(self) -> Dim3:
-        """gridDim."""
-        return self._geometry.grid
 
     @cached_property
     def threads(self) -> NDArray[np.int32]:
@@ -94,21 +95,6 @@ class BlockTrace:
     def barriers(self) -> int:
         """How many times all threads of the block met at a barrier and went on."""
         return sum(self.place in event.released for event in self.record.barriers)
-
-    @property
-    def place(self) -> int:
-        """The block's place among those of the record."""
-        return self.lanes.start // self.n_threads
-
-    @property
-    def shared_stride(self) -> int:
-        """Bytes of shared memory from one of the record's blocks to the next."""
-        return self._program.shared_stride
-
-    @property
-    def instructions(self) -> tuple[Instruction, ...]:
-        """The PTX instructions, indexed by pc."""
-        return self._program.module.instructions
 
     @cached_property
     def operations(self) -> tuple[tuple[int, TransferEvent], ...]:
@@ -149,34 +135,9 @@ class BlockTrace:
 
     # -- columns ----------------------------------------------------------------------------
 
-    @property
-    def n_steps(self) -> int:
-        """How many steps there are."""
-        return len(self._steps.kind)
-
-    @property
-    def kind(self) -> NDArray[np.uint8]:
-        """The `EventKind` of every step."""
-        return self._steps.kind
-
     def kind_at(self, step: int) -> int:
         """The `EventKind` of one step as Python's number: NumPy's compares slowly with an enum."""
         return int(self._steps.kind[step])
-
-    @property
-    def line(self) -> NDArray[np.int32]:
-        """The source line of every step."""
-        return self._steps.line
-
-    @property
-    def phase(self) -> NDArray[np.int32]:
-        """The iteration of the main loop that every step belongs to, -1 outside."""
-        return self._steps.phase
-
-    @property
-    def pc(self) -> NDArray[np.int64]:
-        """The PTX instruction of every step, an index into the module's instructions."""
-        return self._steps.pc
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:

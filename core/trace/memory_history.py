@@ -6,16 +6,18 @@ import bisect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.launch import WARP
 from core.trace.access import SharedArray, SharedState
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
-    from core.emulator.events import AccessEvent
+    from core.emulator.events import AccessEvent, Mask
     from core.ptx.debug.dwarf_types import DwarfType
 
 _LEAST_APART = 16  # stores between two states that are kept
@@ -72,10 +74,7 @@ def _stores_of(record: ChunkRecord, lanes: slice, space: str) -> list[AccessEven
 
 
 class StackBytes:
-    """Bytes `first` up to `end` of the stacks of a block's threads, all at once.
-
-    `StackHistory` answers for one thread; this is for a question about all of them at every step.
-    """
+    """Bytes `first` up to `end` of the stacks of some lanes, all at once."""
 
     def __init__(self, record: ChunkRecord, lanes: slice, first: int, end: int) -> None:
         self._lanes, self._first, self._size = lanes, first, end - first
@@ -133,76 +132,57 @@ _MOST_ELEMENTS = 256  # of an array that is shown
 
 
 class StackHistory:
-    """Looks up values on the stack. Each lane's stores are gathered when it is first asked for."""
+    """Looks up values on the stacks, those of 32 lanes of a record at a time."""
 
     def __init__(self, record: ChunkRecord) -> None:
         self._record = record
-        self._lanes: dict[int, tuple[NDArray[np.int64], ...]] = {}
+        self._stacks: dict[int, StackBytes] = {}  # by the number of their lanes' warp
 
     def value(
         self, function: str, depth: int, offset: int, kind: DwarfType, lane: int, tick: int
     ) -> Value | None:
         """A variable's value after all instructions before `tick`; None where not yet written."""
         base = self._record.stack_bases.get((function, depth))
-        return None if base is None else self._read(kind, base + offset, lane, tick)
+        if base is None:
+            return None
+        warp, row = divmod(lane, WARP)
+        if warp not in self._stacks:
+            end = min((warp + 1) * WARP, self._record.geometry.lanes)
+            lanes = slice(warp * WARP, end)
+            self._stacks[warp] = StackBytes(self._record, lanes, 0, self._end)
+        data, written = self._stacks[warp].at(tick)
+        return _read(kind, base + offset, data[row], written[row])
 
-    def _read(self, kind: DwarfType, offset: int, lane: int, tick: int) -> Value | None:
-        if kind.dtype is not None:
-            bits = self._bits(offset, kind.nbytes, lane, tick)
-            if bits is None:
-                return None
-            return kind.from_bits(np.array([bits], np.uint64))[0].item()
-        parts: list[Value | None] = []
-        if kind.kind == "array" and kind.element is not None and kind.element.nbytes:
-            size = kind.element.nbytes
-            count = min(kind.nbytes // size, _MOST_ELEMENTS)
-            parts = [self._read(kind.element, offset + i * size, lane, tick) for i in range(count)]
-        elif kind.members:
-            parts = [self._read(m.type, offset + m.offset, lane, tick) for m in kind.members]
-        return None if all(part is None for part in parts) else tuple(parts)
-
-    def _bits(self, offset: int, nbytes: int, lane: int, tick: int) -> int | None:
-        """The little-endian bytes at a place, as the last stores before `tick` left them."""
-        ticks, places, widths, bits = self._stores(lane)
-        count = int(np.searchsorted(ticks, tick))
-        result, missing = 0, (1 << nbytes) - 1
-        for i in reversed(
-            np.flatnonzero(
-                (places[:count] < offset + nbytes) & (places[:count] + widths[:count] > offset)
-            )
-        ):
-            for byte in range(nbytes):
-                inside = 0 <= offset + byte - places[i] < widths[i]
-                if missing >> byte & 1 and inside:
-                    shift = 8 * int(offset + byte - places[i])
-                    result |= ((int(bits[i]) >> shift) & 0xFF) << (8 * byte)
-                    missing &= ~(1 << byte)
-            if not missing:
-                return result
-        return None
-
-    def _stores(self, lane: int) -> tuple[NDArray[np.int64], ...]:
-        """The lane's local stores: ticks, offsets, widths, and the bits stored (uint64)."""
-        if lane not in self._lanes:
-            rows: list[tuple[int, int, int, int]] = []
-            for event in self._record.accesses:
-                stores = event.kind != "load" and event.region.space == "local"
-                if stores and (event.mask is None or event.mask[lane]):
-                    start = int(_of_lane(event.address, lane)) - event.region.base
-                    size = event.width // len(event.values)
-                    for i, values in enumerate(event.values):
-                        raw = np.array([_of_lane(values, lane)]).view(f"u{size}")
-                        rows.append((event.tick, start + i * size, size, int(raw[0])))
-            columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
-            self._lanes[lane] = (
-                *(np.array(column, np.int64) for column in columns[:3]),
-                np.array(columns[3], np.uint64),
-            )
-        return self._lanes[lane]
+    @cached_property
+    def _end(self) -> int:
+        """How many bytes of its stack any lane stores to, from the beginning."""
+        ends = [0]
+        for event in self._record.accesses:
+            if event.region.space == "local" and event.kind != "load":
+                address = event.address
+                if event.mask is not None and address.size > 1:
+                    address = address[event.mask]
+                ends.append(int(address.max()) - event.region.base + event.width)
+        return max(ends)
 
 
-def _of_lane(values: NDArray[Any], lane: int) -> Any:
-    return values[lane if values.size > 1 else 0]
+def _read(kind: DwarfType, offset: int, data: NDArray[np.uint8], written: Mask) -> Value | None:
+    """A value on one lane's stack; `written` says which bytes of it were."""
+    if kind.dtype is not None:
+        octets = slice(offset, offset + kind.nbytes)
+        if not 0 <= offset <= len(data) - kind.nbytes or not written[octets].all():
+            return None
+        bits = int.from_bytes(data[octets].tobytes(), "little")
+        return kind.from_bits(np.array([bits], np.uint64))[0].item()
+    parts: list[Value | None] = []
+    if kind.kind == "array" and kind.element is not None and kind.element.nbytes:
+        size = kind.element.nbytes
+        count = min(kind.nbytes // size, _MOST_ELEMENTS)
+        places = (offset + i * size for i in range(count))
+        parts = [_read(kind.element, place, data, written) for place in places]
+    elif kind.members:
+        parts = [_read(m.type, offset + m.offset, data, written) for m in kind.members]
+    return None if all(part is None for part in parts) else tuple(parts)
 
 
 # Shared memory.

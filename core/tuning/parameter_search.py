@@ -20,7 +20,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.compiler.builds import BuildKind, compiled_resources
+from core.compiler.compile_ptx_and_cubin import BuildKind, compiled_resources
 from core.devices.device_table import Device, capability_of, load_devices
 from core.devices.occupancy import Occupancy, occupancy
 from core.distributed.processes import spread, usual_jobs
@@ -28,8 +28,8 @@ from core.errors import CompileError, TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, RungSubject, Timing
 from core.gpu.sweep_plan import LeftOut, Plan, Point
 from core.ladder import Ladder, load_ladder
+from core.models.ceiling_counts import Counts, measure, measure_rung
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_needs import Counts, measure, measure_rung
 from core.rules.counters import counters_of
 
 if TYPE_CHECKING:

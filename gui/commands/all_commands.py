@@ -14,7 +14,7 @@ from gui.commands.presenting import Presenting
 from gui.commands.saving_pictures import PictureSaver
 from gui.commands.status_messages import Reporter
 from gui.commands.steps_and_breakpoints import Stopping
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 
 
 class Commands:

@@ -14,14 +14,15 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.control_characters import visible
 from core.errors import TilescopeError
-from core.own_files.launch_texts import LARGE, FileLaunch, split_defines
-from core.own_files.sources_and_headers import is_saved_trace, read_source, write_source
+from core.links import checksum
 from core.source.cuda_in_python import ENDINGS
+from core.user_files.launch_texts import LARGE, UNTITLED, FileLaunch, split_defines
+from core.user_files.sources_and_headers import is_saved_trace, read_source, write_source
 from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.recording import Stopped
 from gui.commands.status_messages import Waiting
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.opening_work import (
     NO_NUMBER,
     Loaded,
@@ -31,9 +32,8 @@ from gui.jobs.opening_work import (
     open_job,
     turn_job,
 )
+from gui.scenes.configuration import Conditions, Configuration
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
-from gui.scenes.moment_links import checksum
-from gui.scenes.session_values import UNTITLED, Conditions, Configuration
 from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"

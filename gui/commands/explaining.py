@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
@@ -22,15 +22,13 @@ from gui.scenes.why_this_number import (
     topic_of_moment,
     topic_of_row,
 )
+from gui.views.counters_view import CountersView
+from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
+from gui.views.source_view import SourceView
+from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
-
-if TYPE_CHECKING:
-    from gui.views.counters_view import CountersView
-    from gui.views.matrix_canvas import MatrixCanvas
-    from gui.views.source_view import SourceView
-    from gui.views.warp_view import WarpView
 
 FIRST_NUMBER = 2  # column of the counters view
 SPACES = {"Warp": "global", "Shared": "shared"}
@@ -81,7 +79,7 @@ class Explaining(QObject):
         super().__init__(window)
         self.window_, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
-        self.panel.closed.connect(self._closed)
+        self.panel.closed.connect(lambda: window.session.update(question=None))
         self.sessions = [window.session]
         """Those whose explanations Escape puts away."""
         self._beside: QPoint | None = None
@@ -96,8 +94,9 @@ class Explaining(QObject):
 
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
-        self._beside = self._pointer() if here else None
-        self._view = self._view_at(QCursor.pos()) if here else self._view_of(topic)
+        pointer = QCursor.pos()
+        self._beside = self.window_.mapFromGlobal(pointer) if here else None
+        self._view = self._view_at(pointer) if here else self._view_of(topic)
         if self.session.question == topic:
             self._answer(topic)
         self.session.question = topic
@@ -149,12 +148,6 @@ class Explaining(QObject):
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None
-
-    def _closed(self) -> None:
-        self.session.question = None
-
-    def _pointer(self) -> QPoint:
-        return self.window_.mapFromGlobal(QCursor.pos())
 
     def _view_at(self, place: QPoint) -> QRect | None:
         widget = QApplication.widgetAt(place)

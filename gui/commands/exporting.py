@@ -18,7 +18,7 @@ from core.atomic_files import must_be_writable
 from core.errors import TilescopeError
 from gui.background import Worker, sentence_of
 from gui.commands.links_and_moments import Moments
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
 from gui.views.dialogs import ask_choice, ask_where

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.views.answer_fields import AnswerLine, FigureLine
 from gui.views.dock_area import DockArea
 from gui.views.focus_ring import FocusRing
@@ -83,9 +83,9 @@ def _reading_order(window: Window) -> Iterator[QWidget]:
     # Not Qt's own chain: what PySide makes of it takes away headers that tables still need.
     chain = [w for w in window.findChildren(QWidget) if _takes_tab(w)]
     page = window.pages.current
-    lesson = [part for part in (window.presenter, window.lesson_panel) if part is not None]
-    parts: list[QWidget] = [window.header, *lesson, window.left_column.button, window.left]
-    parts += [page, window.message, window.transport]
+    lesson = window.presenter, window.lesson_panel
+    left = window.left_column.button, window.left
+    parts: list[QWidget] = [window.header, *lesson, *left, page, window.message, window.transport]
     for part in parts:
         inside = [w for w in chain if w is part or part.isAncestorOf(w)]
         if part is not page:

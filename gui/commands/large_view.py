@@ -1,17 +1,18 @@
-"""The command that shows one view large: which view, and which parts of the window make room."""
+"""One view large: which view, and which parts of the window make room; and the full screen."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication
 
 from gui.commands.keyboard_focus import focus_page
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
+from gui.views.dock_area import ViewDock
 
-if TYPE_CHECKING:
-    from gui.views.dock_area import ViewDock
+
+def toggle_full_screen(window: Window) -> None:
+    """Fill the screen, and go back to a maximised window where it was one."""
+    window.setWindowState(window.windowState() ^ Qt.WindowState.WindowFullScreen)
 
 
 class Enlarging(QObject):

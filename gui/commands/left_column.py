@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QToolButton, QWidget
 
-from gui.looks.labels_and_layouts import side_by_side
 from gui.scenes.session import Session
 from gui.views.dock_area import units
 from gui.views.lesson_panel import LessonPanel
@@ -25,8 +24,7 @@ class LeftColumn(QObject):
         """`body` is the window's splitter, and `left` the column, which stands first in it."""
         super().__init__(window)
         self._window, self._body, self._left, self._session = window, body, left, session
-        self.lesson_panel: QWidget | None = None
-        """The panel of lessons, once there was one."""
+        self.lesson_panel = LessonPanel()
         self.by_hand = False
         self._given_up = False  # to the panel of lessons
         self._was_shown = True
@@ -43,14 +41,11 @@ class LeftColumn(QObject):
         button.setAccessibleName("Show the left column")
         button.clicked.connect(self.toggle)
         button.hide()
+        body.insertWidget(1, self.lesson_panel)
         body.splitterMoved.connect(self._on_dragged)
         window.installEventFilter(self)
         left.installEventFilter(self)
         session.large_changed.connect(lambda _: QTimer.singleShot(0, self, self._back))
-
-    def beside_button(self) -> QHBoxLayout:
-        """The window's body with the button left of it."""
-        return side_by_side(None, self.button, (self._body, 1), gap=4)
 
     def kept(self, width: int) -> int:
         """The width to be kept for the next start: 0 if somebody hid it, -1 for want of room."""
@@ -89,16 +84,10 @@ class LeftColumn(QObject):
             self.follow()
         self._offer()
 
-    def take_lesson_panel(self, panel: QWidget) -> None:
-        """Take up the panel of lessons, right of the column."""
-        self.lesson_panel = panel
-        self._body.insertWidget(1, panel)
-        self._body.setStretchFactor(2, 1)
-
     def show_lesson(self, on: bool) -> None:
         """Show the panel of lessons in place of the column, or that again."""
         panel, body = self.lesson_panel, self._body
-        if panel is None or on != panel.isHidden():
+        if on != panel.isHidden():
             return
         panel.setVisible(on)
         self.make_room(on)

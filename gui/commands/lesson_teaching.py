@@ -7,7 +7,7 @@ the window records itself. What is veiled, lit and to be clicked are settings of
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from core.errors import ParameterError, TilescopeError
 from core.explain.explanations import Explanation
 from gui.background import Worker, sentence_of
 from gui.commands.keyboard_focus import focus_page
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,
@@ -39,19 +39,19 @@ from gui.jobs.lesson_work import (
 from gui.looks.theme import theme_names
 from gui.scenes.course_shown import EXERCISES
 from gui.scenes.lesson_sitting import Asked, Reply, Sitting
-from gui.scenes.moment_links import Named, parse_link
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.lists_of_moments import Named
+from gui.scenes.moment_links import must_be_shown
+from gui.scenes.numbers_and_sentences import plural
 from gui.scenes.why_this_number import OfQuestion
 from gui.views.answer_fields import ClickField, SliderField
-from gui.views.lesson_panel import LessonPanel
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.lessons.course import Again, Course
-    from core.lessons.lesson import Lesson
+    from core.lessons.lesson import Lesson, Setting
     from core.lessons.posing_and_marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
-    from core.lessons.step_links import Link
+    from core.links import Link
     from gui.commands.editing_and_opening import Workbench
     from gui.commands.explaining import Explaining
     from gui.commands.links_and_moments import Moments
@@ -94,7 +94,7 @@ class Teaching(QObject):
         self.course: Course | None = None
         self.lessons: tuple[Lesson, ...] = ()
         self.progress: Progress | None = None
-        self.panel: LessonPanel | None = None
+        self.panel = window.left_column.lesson_panel
         self._recorders = Recorders()
         self._then: Sequence[Any] = ()  # what to do when the course is there
         self._opened: tuple[Lesson, ...] = ()  # from files
@@ -111,6 +111,23 @@ class Teaching(QObject):
         self.drafter = Worker(self, "drafts", self._take, lambda e: self._say(sentence_of(e)))
         window.recorder.recorded.connect(self._check_goals)
         window.recorder.failed.connect(lambda _: self._unmark())
+        self.session.picked.connect(self._on_picked)
+        self._connect_panel()
+
+    def _connect_panel(self) -> None:
+        panel = self.panel
+        panel.answered.connect(self._answer)
+        panel.moved.connect(self.go)
+        panel.gone.connect(self.go_to)
+        panel.hint.clicked.connect(self.hint)
+        panel.again.clicked.connect(self.again)
+        panel.once_more.clicked.connect(self._once_more)
+        panel.why_button.clicked.connect(self.why)
+        panel.solution.clicked.connect(self.show_solution)
+        panel.run.clicked.connect(self._run_and_check)
+        panel.look.clicked.connect(lambda: self._look(again=True))
+        panel.close_button.clicked.connect(self.leave)
+        panel.changed.connect(self._show_picks)
 
     @property
     def is_awaited(self) -> bool:
@@ -243,33 +260,8 @@ class Teaching(QObject):
         self.sitting = sitting
         if sitting.origin == "lesson" and self.progress is not None and not sitting.explained:
             sitting.take_earlier(self.progress.answers)
-        self._show_panel()
-        self._open()
-
-    # ---- the panel
-
-    def _show_panel(self) -> None:
-        if self.panel is None:
-            self.panel = panel = LessonPanel()
-            panel.answered.connect(self._answer)
-            panel.moved.connect(self.go)
-            panel.gone.connect(self.go_to)
-            panel.hint.clicked.connect(self.hint)
-            panel.again.clicked.connect(self.again)
-            panel.once_more.clicked.connect(self._once_more)
-            panel.why_button.clicked.connect(self.why)
-            panel.solution.clicked.connect(self.show_solution)
-            panel.run.clicked.connect(self._run_and_check)
-            panel.look.clicked.connect(lambda: self._look(again=True))
-            panel.close_button.clicked.connect(self.leave)
-            panel.changed.connect(self._show_picks)
-            self.session.picked.connect(self._on_picked)
-            self.main.left_column.take_lesson_panel(panel)
-        self.panel.restyle()
         self.main.left_column.show_lesson(not self.presented)
-
-    def show_panel(self, on: bool) -> None:
-        self.main.left_column.show_lesson(on)
+        self._open()
 
     def leave(self) -> None:
         """End the lesson; the views show what they show without one."""
@@ -318,15 +310,22 @@ class Teaching(QObject):
 
     def again(self) -> None:
         """The same question with other numbers."""
-        from core.lessons.posing_and_marking import variant
-
         sitting, progress = self.sitting, self.progress
         if sitting is None or progress is None or not sitting.question.step.sets:
             return
-        step, lesson = sitting.question.step, sitting.question.lesson
-        times = max(progress.times_asked(step.name), 1)
-        sitting.again(variant(lesson, step, sitting.seed, times))
+        sitting.again(self._other_numbers(sitting, sitting.question, progress))
         self._open()
+
+    @staticmethod
+    def _other_numbers(
+        sitting: Sitting, question: Again, progress: Progress
+    ) -> Mapping[str, Setting]:
+        """Numbers with which a question was not asked yet, where it has so many."""
+        from core.lessons.posing_and_marking import variant
+
+        step = question.step
+        times = max(progress.times_asked(step.name), 1)
+        return variant(question.lesson, step, sitting.seed, times)
 
     def _once_more(self) -> None:
         if self.sitting is not None:
@@ -341,25 +340,20 @@ class Teaching(QObject):
 
     def ask_missed(self) -> None:
         """Ask the questions that were missed once more, with other numbers where there are."""
-        from core.lessons.course import Again
-        from core.lessons.posing_and_marking import variant
-
         sitting, progress = self.sitting, self.progress
         if sitting is None or progress is None:
             return
-        again = []
-        for question in (sitting.questions[place] for place in sitting.missed):
+        missed = [sitting.questions[place] for place in sitting.missed]
+        for question in missed:
             self._begin_anew(question)
-            lesson, step = question.lesson, question.step
-            values = variant(lesson, step, sitting.seed, max(progress.times_asked(step.name), 1))
-            again.append(Again(lesson, step, values))
+        again = [replace(q, values=self._other_numbers(sitting, q, progress)) for q in missed]
         title = f"{sitting.title.removesuffix(AGAIN)}{AGAIN}"
         self._sit(Sitting(title, again, sitting.seed, sitting.origin, explained=True))
 
     def _open(self) -> None:
         """Look at what the question is about, veiled, and work the question out meanwhile."""
-        sitting, panel = self.sitting, self.panel
-        if sitting is None or panel is None:
+        sitting = self.sitting
+        if sitting is None:
             return
         self.explaining.close()
         if sitting.stage == "ended":
@@ -368,7 +362,7 @@ class Teaching(QObject):
         if sitting.is_told:
             self._read_again()
             return
-        panel.show_sitting(sitting)
+        self.panel.show_sitting(sitting)
         step = sitting.question.step
         self.session.update(veiled=step.veil, answered=False, lit=None, pick_target=None, playing=0)
         self._look()
@@ -378,16 +372,15 @@ class Teaching(QObject):
 
     def _read_again(self) -> None:
         """Show a question that was answered in this sitting, with its answer and what was said."""
-        sitting, panel = self.sitting, self.panel
+        sitting = self.sitting
         assert sitting is not None
-        assert panel is not None
         reply = sitting.reply
         assert reply is not None
         self.worker.cancel()
         self.session.update(playing=0)
         self._look(solution=str(reply.answer) if sitting.is_built else "")
         self._reveal(reply.verdict.wanted, reply.answer)
-        panel.show_sitting(sitting, sitting.asked)
+        self.panel.show_sitting(sitting, sitting.asked)
         self.asked.emit()
 
     def _look(self, *, again: bool = False, solution: str = "") -> None:
@@ -418,27 +411,27 @@ class Teaching(QObject):
     def _visit(self, link: Link, ladder: Ladder, source: str = "", front: str = "") -> None:
         self.recorder.ladder = ladder
         try:
-            moment = parse_link(str(link), ladder, theme_names())
-            view = moment.view or front or None
-            self.moments.open_moment(replace(moment, source=source or None, view=view))
+            must_be_shown(link, theme_names())
+            looks = {**({"view": front} if front else {}), **link.looks}
+            self.moments.open_moment(replace(link, source=source or None, looks=looks))
         except ParameterError as error:
             self._say(str(error))
 
     # ---- answering
 
     def hint(self) -> None:
-        if self.sitting is not None and self.panel is not None and (text := self.sitting.hint()):
+        if self.sitting is not None and (text := self.sitting.hint()):
             self.panel.show_hint(text)
 
     def _on_picked(self, target: str, thing: Any) -> None:
-        if self.panel is not None and isinstance(field := self.panel.field, ClickField):
+        if isinstance(field := self.panel.field, ClickField):
             field.click(thing)
             if field.answer() is not None:
                 self.panel.sure.setFocus()  # Return answers, Tab leads to the guess
 
     def _follow_slider(self) -> None:
         """Record the launch that the slider stands at: what is not veiled moves with it."""
-        sitting, field = self.sitting, self.panel.field if self.panel is not None else None
+        sitting, field = self.sitting, self.panel.field
         if sitting is None or sitting.posed is None or sitting.stage != "asked":
             return
         if isinstance(field, SliderField):
@@ -447,7 +440,7 @@ class Teaching(QObject):
     def _slide_to(self, value: int) -> None:
         """Open the launch, or the page, with this value of what the slider sets."""
         from core.lessons.lesson import Slider
-        from core.lessons.step_links import ON_PAGES
+        from core.links import ON_PAGES
 
         sitting = self.sitting
         assert sitting is not None
@@ -462,7 +455,7 @@ class Teaching(QObject):
         """Light what was clicked so far; follow a slider once it rests."""
         from gui.scenes.veils_and_picks import Lit
 
-        field = self.panel.field if self.panel is not None else None
+        field = self.panel.field
         if isinstance(field, SliderField) and field.moved:
             self._slide.start()
         asked = self.sitting is not None and self.sitting.stage == "asked"
@@ -472,19 +465,20 @@ class Teaching(QObject):
             self.session.lit = Lit(field.target, (), picks) if picks else None
 
     def _answer(self, answer: Answer, sure: bool) -> None:
-        sitting, panel = self.sitting, self.panel
-        if sitting is None or panel is None or sitting.posed is None or sitting.stage != "asked":
+        sitting = self.sitting
+        if sitting is None or sitting.posed is None or sitting.stage != "asked":
             return
         sitting.stage = "marking"
-        panel.show_sitting(sitting)
+        self.panel.show_sitting(sitting)
         self.worker.submit(mark_job, sitting.posed, answer, sure)
 
     def _run_and_check(self) -> None:
         """Run the text, or say that it is still the one that the exercise begins with."""
-        sitting, panel, draft = self.sitting, self.panel, self.main.step_page.source.draft
-        asked = sitting.posed if sitting is not None else None
-        if panel is not None and asked and draft.text == asked.source and not draft.stale:
-            panel.show_mistake("This is still the text that you were given: change it first (F2).")
+        draft = self.main.step_page.source.draft
+        asked = self.sitting.posed if self.sitting is not None else None
+        if asked is not None and draft.text == asked.source and not draft.stale:
+            said = "This is still the text that you were given: change it first (F2)."
+            self.panel.show_mistake(said)
             return
         self.bench.run_source()
 
@@ -506,11 +500,11 @@ class Teaching(QObject):
 
     def _unmark(self) -> None:
         """What was said of a text is not said of what stands in its place now."""
-        sitting, panel = self.sitting, self.panel
-        if sitting is None or panel is None or sitting.stage != "asked" or not sitting.is_built:
+        sitting = self.sitting
+        if sitting is None or sitting.stage != "asked" or not sitting.is_built:
             return
         sitting.reply = None
-        panel.show_sitting(sitting)
+        self.panel.show_sitting(sitting)
 
     def show_solution(self) -> None:
         """Put a kernel that meets the goals into the editor, and run it."""
@@ -581,14 +575,14 @@ class Teaching(QObject):
     def _take_question(self, asked: Asked) -> None:
         from core.lessons.lesson import Click
 
-        sitting, panel = self.sitting, self.panel
-        if sitting is None or panel is None or sitting.stage != "opening":
+        sitting = self.sitting
+        if sitting is None or sitting.stage != "opening":
             return
         sitting.ask(asked)
         question = sitting.question.step.question
         target = question.target if isinstance(question, Click) else None
         self.session.update(pick_target=target)
-        panel.show_sitting(sitting, asked)
+        self.panel.show_sitting(sitting, asked)
         self.worker.submit(foresee_job, asked.posed)
         self.asked.emit()
         if sitting.is_built:
@@ -598,15 +592,15 @@ class Teaching(QObject):
             self._check_goals()
 
     def _take_mark(self, reply: Reply) -> None:
-        sitting, panel = self.sitting, self.panel
-        if sitting is None or panel is None or sitting.stage != "marking":
+        sitting = self.sitting
+        if sitting is None or sitting.stage != "marking":
             return
         kept = sitting.take(reply)
         if kept is not None:
             self._keep(kept)
         if sitting.is_told and sitting.tells:
             self._reveal(reply.verdict.wanted, reply.answer)
-        panel.show_sitting(sitting)
+        self.panel.show_sitting(sitting)
         if sitting.is_told and not sitting.tells:
             self.go(1)  # a test goes on by itself
         elif self.session.trace is not None and reply.answer != self.session.trace.workload.source:
@@ -653,7 +647,7 @@ class Teaching(QObject):
 
     def _fail(self, error: object) -> None:
         sentence = sentence_of(error)
-        sitting, panel = self.sitting, self.panel
+        sitting = self.sitting
         if self.progress is None and self.path is not None:
             sentence += " Answers are not kept meanwhile."
             self.path = None
@@ -661,10 +655,10 @@ class Teaching(QObject):
             self.moments.say_with_launch(sentence)  # a launch that comes would clear it
             self.read_course()
             return
-        if sitting is not None and panel is not None and sitting.stage == "marking":
+        if sitting is not None and sitting.stage == "marking":
             sitting.stage = "asked"
-            panel.show_sitting(sitting)
-            panel.show_mistake(sentence)
+            self.panel.show_sitting(sitting)
+            self.panel.show_mistake(sentence)
             return
         self._say(sentence)
 
@@ -685,11 +679,10 @@ class Teaching(QObject):
 
     def _end(self) -> None:
         """Say how it went, and what comes next."""
-        sitting, panel = self.sitting, self.panel
+        sitting = self.sitting
         assert sitting is not None
-        assert panel is not None
         self.session.update(veiled=frozenset(), answered=False, lit=None, pick_target=None)
-        panel.show_end(sitting, self._what_next(sitting))
+        self.panel.show_end(sitting, self._what_next(sitting))
 
     def _what_next(self, sitting: Sitting) -> list[tuple[str, Any]]:
         from core.lessons.course import review_due

@@ -11,24 +11,22 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu
 
 from core.errors import ParameterError, TilescopeError
+from core.links import EXAMPLE, Link
 from gui.commands.editing_and_opening import Workbench
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.looks.theme import theme_names
+from gui.scenes.configuration import Configuration
+from gui.scenes.lists_of_moments import Named, read, write
 from gui.scenes.moment_links import (
-    EXAMPLE,
-    Moment,
-    Named,
-    checksum,
+    conditions_of,
+    configuration_of,
     go_to,
     link_to,
-    parse_link,
-    read,
     show_pages,
+    window_link,
     with_instructions,
-    write,
 )
-from gui.scenes.names_and_numbers import plural
-from gui.scenes.session_values import Configuration
+from gui.scenes.numbers_and_sentences import plural
 from gui.views.dialogs import ask_text
 
 FILES = "Moments (*.txt);;All files (*)"
@@ -42,7 +40,7 @@ class Moments(QObject):
         self.main, self.workbench = window, workbench
         self.session = window.session
         self.recorder = window.recorder
-        self.awaited: Moment | None = None  # the one that is being recorded
+        self.awaited: Link | None = None  # the one that is being recorded
         self.key = ""
         """Names the source of the moment that was opened last."""
         self._instead = ""
@@ -102,7 +100,7 @@ class Moments(QObject):
     def mistake_of(self, text: str) -> str:
         """Why a text is not a link; empty where it is one."""
         try:
-            parse_link(text, self.recorder.ladder, theme_names())
+            window_link(text, self.recorder.ladder, theme_names())
         except ParameterError as error:
             return str(error)
         return ""
@@ -110,7 +108,7 @@ class Moments(QObject):
     def open_link(self, text: str) -> bool:
         """Go to the moment that a link names; a wrong one is a sentence here, and gives False."""
         try:
-            self.open_moment(parse_link(text, self.recorder.ladder, theme_names()))
+            self.open_moment(window_link(text, self.recorder.ladder, theme_names()))
         except ParameterError as error:
             self.main.message.show_message(str(error))
             return False
@@ -120,26 +118,19 @@ class Moments(QObject):
         """Say something once the launch that is asked for is shown."""
         self._excuse = sentence
 
-    def open_moment(self, moment: Moment) -> None:
+    def open_moment(self, link: Link) -> None:
         """Record what a link names and look where it says. Raises ParameterError for its rung."""
         self.main.moment_title.hide()  # which is another one's
-        if moment.theme is not None and moment.theme != self.session.theme:
-            self.session.theme = moment.theme
-        if moment.own is not None:
-            wanted = Configuration("", {}, moment.source, moment.own)
-            if wanted.untitled and moment.source is not None:
-                wanted = replace(wanted, pasted=checksum(moment.source))
-            self._expect(moment, wanted)
-            given = replace(moment.given, inputs=self.session.inputs)  # its form says what it reads
-            self.workbench.reopen(wanted, moment.first_block, linked=True, given=given)
-            return
-        defaults = self.recorder.ladder[moment.rung].defaults
-        parameters = {**defaults, **moment.parameters}
-        wanted = Configuration(moment.rung, parameters, moment.source)
-        self._expect(moment, wanted)
-        self.recorder.ask(wanted, moment.first_block, given=moment.given)
+        self.session.theme = link.looks.get("theme", self.session.theme)
+        wanted, given = configuration_of(link), conditions_of(link)
+        self._expect(link, wanted)
+        if link.own is not None:
+            given = replace(given, inputs=self.session.inputs)  # its form says what it reads
+            self.workbench.reopen(wanted, link.block, linked=True, given=given)
+        else:
+            self.recorder.ask(wanted, link.block, given=given)
 
-    def restore(self, wanted: Configuration, places: Moment, instead: str) -> None:
+    def restore(self, wanted: Configuration, places: Link, instead: str) -> None:
         """Record what an earlier session showed; the rung `instead` where that fails."""
         known = wanted.own is not None or wanted.rung in self.recorder.ladder
         if not known:
@@ -151,14 +142,15 @@ class Moments(QObject):
         else:
             self.recorder.ask(wanted, places.block)
 
-    def _expect(self, moment: Moment, wanted: Configuration, instead: str = "") -> None:
+    def _expect(self, link: Link, wanted: Configuration, instead: str = "") -> None:
         self.session.playing = 0
-        if moment.versus is not None:
-            self.session.update(versus=moment.versus, page=moment.page or "compare")
+        if link.versus is not None:
+            page = link.looks.get("page", "compare")
+            self.session.update(versus=configuration_of(link.versus), page=page)
         else:
-            self.main.show_page(moment.page or "step")
-        show_pages(self.session, moment)
-        self.awaited, self.key, self._instead = moment, wanted.key, instead
+            self.main.show_page(link.looks.get("page", "step"))
+        show_pages(self.session, link)
+        self.awaited, self.key, self._instead = link, wanted.key, instead
 
     def _arrive(self) -> None:
         shown = self.session.asked_for
@@ -166,10 +158,10 @@ class Moments(QObject):
             if self.workbench.opener.busy:
                 return  # what was asked for before it
             self.awaited = None  # something else was asked for since
-        moment, self.awaited, self._instead = self.awaited, None, ""
+        link, self.awaited, self._instead = self.awaited, None, ""
         sentence, self._excuse = self._excuse, ""
-        if moment is not None:
-            sentence = f"{sentence} {go_to(self.session, moment)}".strip()
+        if link is not None:
+            sentence = f"{sentence} {go_to(self.session, link)}".strip()
         self._sentence = sentence
 
     def _say(self) -> None:
@@ -185,11 +177,6 @@ class Moments(QObject):
             self.recorder.configure(instead)
             if now is not None and now.source is not None:  # what was typed must not be lost
                 self.main.step_page.source.draft.restore({now.key: now.source})
-
-
-def places_of(block: int, step: int, thread: int) -> Moment:
-    """A moment without a rung, for a session that is restored."""
-    return replace(Moment(""), block=block, step=step, thread=thread)
 
 
 # -- a list of moments to go through in front of people --------------------------------------------
@@ -312,7 +299,7 @@ class Lecture(QObject):
         """Take up a file's moments and show the first; a wrong one changes nothing."""
         ladder = self.main.recorder.ladder
         try:
-            found = read(path, lambda link: parse_link(link, ladder, theme_names()))
+            found = read(path, lambda link: window_link(link, ladder, theme_names()))
         except TilescopeError as error:
             self.main.message.show_message(str(error))
             return

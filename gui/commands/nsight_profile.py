@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from gui.background import Worker, sentence_of
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.record_work import profile_job
 
 PROFILES = "Profiles of Nsight Compute (*.ncu-rep *.csv *.txt *.log)"

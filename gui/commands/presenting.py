@@ -7,9 +7,9 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from gui.commands.lesson_teaching import Teaching
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.lesson_work import Revealed
-from gui.views.presenter_bar import NotesWindow, PresenterBar, Votes
+from gui.views.presenter_bar import NotesWindow, Votes
 
 
 class Presenting(QObject):
@@ -19,7 +19,7 @@ class Presenting(QObject):
         super().__init__(window)
         self.main, self.teaching = window, teaching
         self.on = False
-        self.bar: PresenterBar | None = None
+        self.bar = bar = window.presenter
         self.notes: NotesWindow | None = None
         self.votes: dict[tuple[str, int], Votes] = {}
         self._found: Revealed | None = None  # of the question that is shown
@@ -27,19 +27,23 @@ class Presenting(QObject):
         teaching.answer_known.connect(self._take)
         teaching.asked.connect(self._ask)
         teaching.left.connect(self.stop)
+        bar.moved.connect(self.move)
+        bar.voted.connect(self.vote)
+        bar.counted_again.connect(self.count_again)
+        bar.notes_wanted.connect(self.toggle_notes)
+        bar.ended.connect(self.toggle)
 
     def toggle(self) -> None:
         """Begin to present the lesson that is open, or end."""
         if self.on:
             self.stop()
-            self.teaching.show_panel(True)
+            self.main.left_column.show_lesson(True)
             self.teaching.ask_what_was_revealed()
             return
         self.on = self.teaching.presented = True
         if self.teaching.sitting is None and not self.teaching.is_awaited:
             self.teaching.begin_lesson("1A")
-        self._make()
-        self.teaching.show_panel(False)
+        self.main.left_column.show_lesson(False)
         self.main.left_column.make_room(True)
         if self.teaching.sitting is not None and self.teaching.sitting.posed is not None:
             self._ask()
@@ -48,21 +52,10 @@ class Presenting(QObject):
         if self.on:
             self.main.left_column.make_room(False)
         self.on = self.teaching.presented = False
-        if self.bar is not None:
-            self.bar.hide()
+        self.bar.clearFocus()  # or Qt would give the keyboard to a button of the lesson's
+        self.bar.hide()
         if self.notes is not None:
             self.notes.hide()
-
-    def _make(self) -> None:
-        if self.bar is None:
-            self.bar = bar = PresenterBar()
-            bar.moved.connect(self.move)
-            bar.voted.connect(self.vote)
-            bar.counted_again.connect(self.count_again)
-            bar.notes_wanted.connect(self.toggle_notes)
-            bar.ended.connect(self.toggle)
-            self.main.presenter = bar
-            self.main.shell.insertWidget(1, bar)
 
     def move(self, by: int) -> bool:
         """Forward: reveal, then the next question; back: the one before. False if none is on."""
@@ -116,8 +109,7 @@ class Presenting(QObject):
             return
         self.teaching.work_out_answer()
         self._show()
-        if self.bar is not None:
-            self.bar.setFocus()
+        self.bar.setFocus()
 
     def _take(self, found: Any) -> None:
         self._found = found
@@ -132,7 +124,7 @@ class Presenting(QObject):
 
     def _show(self) -> None:
         sitting = self.teaching.sitting
-        if not self.on or sitting is None or self.bar is None:
+        if not self.on or sitting is None:
             return
         found = self._found
         answer = found.text if found is not None else ""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.background import Worker, close_workers, sentence_of
+from core.ladder import Ladder
+from core.ladder.input_arrays import Inputs
+from gui.background import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
-from gui.scenes.prefetch import Looks, Standpoint
+from gui.scenes.configuration import Conditions, Configuration
+from gui.scenes.prefetch import Standpoint
 from gui.scenes.session import Session, source_key
-from gui.scenes.session_values import Conditions, Configuration
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
-    from core.ladder.input_arrays import Inputs
 
 CONDITIONS = tuple(field.name for field in fields(Conditions))
 _STOPPED = (
@@ -140,13 +138,6 @@ class Recorder(QObject):
         self.session.update(configuration=there)
         self._loaded = None
 
-    def close(self) -> None:
-        self.session.configuration_changed.disconnect(self._record)
-        for name in CONDITIONS:
-            getattr(self.session, f"{name}_changed").disconnect(self._record_conditions)
-        self.session.block_wanted.disconnect(self._record_block)
-        close_workers(self)
-
     def _record(self, configuration: Configuration) -> None:
         if configuration is self._loaded:
             return
@@ -178,10 +169,9 @@ class Recorder(QObject):
 
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
-        looks = Looks(self.session.heat, self.session.warp_trail)
         self._given = self.conditions
         self.worker.submit(
-            record_job, self.ladder, configuration, block, self._standpoint(), looks, self._given
+            record_job, self.ladder, configuration, block, self._standpoint(), self._given
         )
 
     def _standpoint(self) -> Standpoint | None:

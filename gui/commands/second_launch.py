@@ -10,16 +10,17 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
-from core.own_files.launch_texts import FileLaunch
-from gui.background import Coalescer, Worker, close_workers, sentence_of
+from core.links import parse_link
+from core.user_files.launch_texts import FileLaunch
+from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
 from gui.jobs.opening_work import Opened, open_job
+from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.matching_steps import Measure, Pairs, largest_difference, next_difference
-from gui.scenes.moment_links import parse_link
 from gui.scenes.paired_sessions import (
     Comparison,
     Naming,
@@ -30,7 +31,6 @@ from gui.scenes.paired_sessions import (
 )
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.ladder_panel import SideColumn
 
 
@@ -47,11 +47,6 @@ class Differing(QObject):
         for recorder in (comparing.main.recorder, comparing.recorder):
             recorder.recorded.connect(self._soon)
             recorder.failed.connect(self._forget)
-
-    def close(self) -> None:
-        self._example = None
-        self.comparing.main.recorder.recorded.disconnect(self._soon)
-        self.comparing.main.recorder.failed.disconnect(self._forget)
 
     def go(self, *, forward: bool = True) -> None:
         """Go to the next (or previous) access of the selected warp that costs B something else."""
@@ -167,18 +162,6 @@ class Comparing(QObject):
             self._on_first(self.a.configuration)
             self._compare_with(self.a.versus)
 
-    def close(self) -> None:
-        self.differing.close()
-        self.comparison.close()
-        self.a.versus_changed.disconnect(self._compare_with)
-        self.a.configuration_changed.disconnect(self._on_first)
-        self.a.veiled_changed.disconnect(self._veil)
-        self.a.answered_changed.disconnect(self._veil)
-        for name in CONDITIONS:
-            getattr(self.a, f"{name}_changed").disconnect(self._take_conditions)
-        self.recorder.close()
-        close_workers(self)
-
     # ---- what the user does
 
     def swap(self) -> None:
@@ -217,7 +200,7 @@ class Comparing(QObject):
     def show_preset(self, preset: Preset) -> None:
         self.a.compared_view = preset.view
         self.differing.expect(preset)
-        self.moments.open_moment(parse_link(preset.link, self.ladder, ()))
+        self.moments.open_moment(parse_link(preset.link, self.ladder))
 
     def _shown(self) -> Configuration | None:
         return self.a.asked_for or self.a.configuration

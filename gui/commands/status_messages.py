@@ -13,16 +13,16 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from core.errors import CompileError, ParameterError, TilescopeError
-from core.own_files.launch_texts import FieldErrors
-from core.own_files.sources_and_headers import read_source
+from core.user_files.launch_texts import FieldErrors
+from core.user_files.sources_and_headers import read_source
 from gui.background import Worker
 from gui.commands.recording import Stopped
-from gui.commands.window_base import Window
+from gui.commands.window_parts import Window
+from gui.scenes.configuration import ORDER_TITLES, Configuration
 from gui.scenes.findings_list import fault_names, finding_rows, go_to
 from gui.scenes.launch_differences import Outcome, outcome, repaired_text
-from gui.scenes.names_and_numbers import clipped, plural
+from gui.scenes.numbers_and_sentences import clipped, plural
 from gui.scenes.question_in_views import ANSWER_FIRST
-from gui.scenes.session_values import ORDER_TITLES, Configuration
 
 CALM_MS = 300
 """What takes no longer needs no sign."""

@@ -7,11 +7,12 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
-from gui.scenes.moment_links import parse_element
-from gui.scenes.names_and_numbers import grouped, index_text
+from core.links import parse_element
+from gui.scenes.names_of_elements_and_threads import index_text
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.question_in_views import waits
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint
 from gui.views.dialogs import ask_number, ask_text
 from gui.views.message_bar import MessageBar
 from gui.views.session_view import go_to_touch

@@ -1,4 +1,6 @@
-"""Puts themes on a window: on what is seen at once, on what is hidden just before it is shown.
+"""Chooses the window's theme and text size, and puts themes on it.
+
+What is seen gets a theme at once, what is hidden just before it is shown.
 
 A new style sheet would have Qt style every widget of every page. Here the sheet stays: it has the
 rules of all themes, the window's name chooses among them (`gui.looks.style_sheet`), and each widget
@@ -14,13 +16,28 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from gui.looks.icons import dress_icon
+from gui.looks.labels_and_layouts import follow_theme
 from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
-from gui.looks.theme import apply_theme
+from gui.looks.theme import apply_theme, theme_names
+from gui.scenes.session import Session
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.views.glossary_words import ProseLabel
 from gui.views.page_stack import PageWidget
 from gui.views.session_view import SessionView
 
 POLISHED = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
+
+
+def next_theme(session: Session) -> None:
+    """Light, dark, projector, and light again."""
+    names = theme_names()
+    session.theme = names[(names.index(session.theme) + 1) % len(names)]
+
+
+def change_text_size(session: Session, steps: int) -> None:
+    """Make text larger, or smaller with a negative number, by so many of the sizes."""
+    at = TEXT_SIZES.index(session.text_size) + steps
+    session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
 
 
 class Dressing(QObject):
@@ -99,6 +116,7 @@ class Dressing(QObject):
                     else:
                         seen.append(child)
         for widget in seen:
+            follow_theme(widget)
             if isinstance(widget, QAbstractButton):
                 dress_icon(widget)
         views = [w for w in seen if isinstance(w, SessionView | ProseLabel)]

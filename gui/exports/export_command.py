@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -15,22 +15,23 @@ from core.cli.console import progress_bar
 from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.lessons.course import load_course
-from core.own_files.sources_and_headers import is_saved_trace
+from core.links import names_file
+from core.user_files.sources_and_headers import is_saved_trace
 from gui.exports import film, replay_page
 from gui.exports.exported_views import MEMORY, chosen
 from gui.exports.replay_page import lesson_chapters
 from gui.jobs.opening_work import load_job, open_job
 from gui.jobs.record_work import Recorded, record_job
 from gui.looks.theme import bare_application, theme_names
-from gui.scenes.moment_links import checksum, go_to, names_file, parse_link
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.configuration import Configuration
+from gui.scenes.moment_links import conditions_of, configuration_of, go_to, window_link
+from gui.scenes.numbers_and_sentences import plural
 from gui.scenes.session import Session
-from gui.scenes.session_values import UNTITLED, Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
+    from core.links import Link
     from gui.background import Progress
-    from gui.scenes.moment_links import Moment
 
 PAGE = (".html", ".htm")
 FILM = ("Matrices", MEMORY, "Source")
@@ -136,12 +137,11 @@ def opened(text: str, ladder: Ladder, themes: tuple[str, ...], progress: Progres
         return session
     if "?" not in text and text not in ladder and names_file(text):
         text = f"{quote(str(Path(text).absolute()))}?"
-    moment = parse_link(text, ladder, themes)
-    wanted = _configuration(moment, ladder, progress)
-    block = moment.first_block or 0
-    session = _showing(record_job(progress, ladder, wanted, block, given=moment.given))
-    session.update(**asdict(moment.given))
-    if missing := go_to(session, moment):
+    link = window_link(text, ladder, themes)
+    wanted, given = _configuration(link, progress), conditions_of(link)
+    session = _showing(record_job(progress, ladder, wanted, link.block, given=given))
+    session.update(**asdict(given))
+    if missing := go_to(session, link):
         raise ParameterError(missing)
     return session
 
@@ -153,12 +153,10 @@ def _showing(recorded: Recorded) -> Session:
     return session
 
 
-def _configuration(moment: Moment, ladder: Ladder, progress: Progress) -> Configuration:
-    if moment.own is None:
-        parameters = {**ladder[moment.rung].defaults, **moment.parameters}
-        return Configuration(moment.rung, parameters, moment.source)
-    is_text = moment.own.path == UNTITLED and moment.source is not None
-    pasted = checksum(moment.source or "") if is_text else ""
-    own = moment.own
-    found = open_job(progress, own.path, own, None, moment.source, linked=True)
-    return Configuration("", {}, found.edited, found.launch, pasted)
+def _configuration(link: Link, progress: Progress) -> Configuration:
+    wanted = configuration_of(link)
+    if wanted.own is None:
+        return wanted
+    own = wanted.own
+    found = open_job(progress, own.path, own, None, link.source, linked=True)
+    return replace(wanted, source=found.edited, own=found.launch)

@@ -28,11 +28,13 @@ from core.wording import assignments
 from gui.exports.exported_views import MEMORY, Stage
 from gui.exports.svg_device import Pool, drawn
 from gui.looks.theme import RESOURCES, Theme, current_theme
-from gui.scenes.moment_links import LOOKS
-from gui.scenes.names_and_numbers import common_ends, grouped
+from gui.scenes.configuration import Configuration, Origin
+from gui.scenes.moment_links import MATRIX_LOOKS
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
-from gui.scenes.session_values import UNITS, Configuration, Origin, Unit
+from gui.scenes.setting_choices import UNITS, Unit
+from gui.scenes.shortened_names import common_ends
 from gui.scenes.source_pane import highlight, language_of, line_totals, source_caption, totals_text
 from gui.scenes.transport_bar import event_caption, phase_label
 from gui.scenes.variables_shown import table_rows, variables_caption
@@ -354,6 +356,6 @@ def _session(posed: Posed) -> Session:
     source = posed.here.recorder.ladder[link.rung].source
     session.origin = Origin(Configuration(link.rung, link.parameters), source)
     session.trace = trace
-    session.update(**{name: link.looks[name] == "1" for name in LOOKS if name in link.looks})
+    session.update(**{name: link.looks[name] for name in MATRIX_LOOKS if name in link.looks})
     session.update(block=link.block, thread=link.thread)
     return session

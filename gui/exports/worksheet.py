@@ -21,7 +21,7 @@ from core.lessons.typed_answers import LETTERS
 from gui.exports.pdf_pages import Piece, Sheet
 from gui.looks.theme import bare_application
 from gui.pictures import image_of, png
-from gui.scenes.moment_links import go_to, parse_link
+from gui.scenes.moment_links import go_to
 from gui.scenes.session import Session
 from gui.views.glossary_words import rich
 from gui.views.matrix_canvas import MatrixCanvas
@@ -154,7 +154,7 @@ def picture_of(posed: Posed) -> QImage | None:
         return None
     session = Session()
     session.trace = posed.here.trace
-    go_to(session, parse_link(str(link), posed.here.recorder.ladder, ()))
+    go_to(session, link)
     session.update(veiled=posed.step.veil)
     canvas = MatrixCanvas(session)
     canvas.resize(*PICTURE)

@@ -22,17 +22,17 @@ from core.errors import CompileError, GpuFailure, GpuUnavailable, TilescopeError
 from gui.background import Progress, Worker, sentence_of
 from gui.scenes import ceilings_shown as scene
 from gui.scenes.benchmark import size_parameters
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 
 if TYPE_CHECKING:
-    from core.compiler.builds import BuildKind
+    from core.compiler.compile_ptx_and_cubin import BuildKind
     from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
     from core.launch import Workload
+    from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
-    from core.models.launch_needs import Counts
     from gui.scenes.benchmark import CeilingKey, Measured
     from gui.scenes.ceilings_shown import Run
 
@@ -282,8 +282,8 @@ def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
     """
     from core.guessing.launch_guess import completed
     from core.guessing.trial_runs import fitted
-    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import apart
+    from core.user_files.sources_and_headers import read_source
 
     assert wanted.own is not None
     source = wanted.source if wanted.source is not None else read_source(Path(wanted.own.path))
@@ -319,7 +319,7 @@ def _checksum(wanted: Configuration) -> str:
     """A sum over a user's file, its headers and its arrays' sizes and times; empty without one."""
     if wanted.own is None:
         return ""
-    from core.own_files.sources_and_headers import local_headers, read_source
+    from core.user_files.sources_and_headers import local_headers, read_source
 
     try:
         text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source
@@ -371,7 +371,7 @@ def ceilings_job(
 def _measured(
     ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Progress
 ) -> Counts:
-    from core.models.launch_needs import measure, measure_rung
+    from core.models.ceiling_counts import measure, measure_rung
 
     if wanted.own is not None:
         return measure(workload_of(ladder, wanted), build=build, progress=progress)
@@ -395,7 +395,7 @@ def intensities_job(
     counted as compiled, which takes a fraction of the time: the loads from global memory are those
     of the source unless the compiler drops some.
     """
-    from core.models.launch_needs import measure_rung
+    from core.models.ceiling_counts import measure_rung
 
     wanted = list(runs)
     for run in wanted:
@@ -417,7 +417,7 @@ def intensities_job(
 
 
 def _counted_before(ladder: Ladder, run: Run) -> float | None:
-    from core.models.launch_needs import known_intensity
+    from core.models.ceiling_counts import known_intensity
 
     try:
         return known_intensity(ladder[run.rung], run.parameters)
@@ -457,7 +457,7 @@ def resources_job(
     _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
 ) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
-    from core.compiler.builds import compiled_resources
+    from core.compiler.compile_ptx_and_cubin import compiled_resources
 
     key, workload = key_of(wanted), workload_of(ladder, wanted)
     version, note = capability.name, ""
@@ -480,7 +480,7 @@ class FirstOrderCounts:
 
 def first_order_job(progress: Progress, ladder: Ladder, wanted: Configuration) -> FirstOrderCounts:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
-    from core.models.launch_needs import along
+    from core.models.ceiling_counts import along
     from core.recording.record_launch import record
 
     counts = _measured(ladder, wanted, "as_written", progress)

@@ -14,7 +14,7 @@ from functools import cache
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, load_theme, theme_names
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
 
 TEXT_SIZE = "textSize"
 """The window's property that says its text size in per cent."""

@@ -23,6 +23,7 @@ from core.errors import Cancelled, TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, Timing
 from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, summarise
 from core.gpu.benchmark_run import run_benchmark
+from core.gpu.events_and_failures import Begun, Sample, Sensed, Stage
 from core.gpu.result_files import Journal, load_recorded, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
 from core.gpu.sweep_plan import (
@@ -37,16 +38,16 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.gpu.worker_messages import Begun, Sample, Sensed, Stage
-from core.own_files.sources_and_headers import read_source
+from core.user_files.sources_and_headers import read_source
 from core.wording import clock
-from gui.scenes.names_and_numbers import block_text, capital, grouped, plural, spaced
+from gui.scenes.names_of_elements_and_threads import block_text
+from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.launch_texts import FileLaunch
-    from gui.scenes.session_values import Configuration
+    from core.user_files.launch_texts import FileLaunch
+    from gui.scenes.configuration import Configuration
 
 # Results: where they come from, and how they are called.
 
@@ -277,12 +278,28 @@ def row_of(rows: Sequence[ResultRow], measured: Measured) -> int | None:
     return next((i for i, row in enumerate(rows) if row.measured is measured), None)
 
 
-def best_row(rows: Sequence[ResultRow], rung: str) -> int | None:
-    """The place of a rung's first, hence fastest, row; None if it has none."""
+def best_row(rows: Sequence[ResultRow], series: str) -> int | None:
+    """The place of a kernel's first, hence fastest, row that was timed; None if it has none."""
     for place, row in enumerate(rows):
-        if row.measured is not None and row.measured.result.rung == rung and row.gflops:
+        result = row.measured.result if row.measured is not None else None
+        if result is not None and result.series == series and result.samples_ms:
             return place
     return None
+
+
+def series_of_launch(shown: Configuration) -> str:
+    """What `BenchmarkResult.series` is for results of this kernel."""
+    return f"{shown.own.name}:{shown.own.kernel}" if shown.own is not None else shown.rung
+
+
+def unmeasured_sentence(ladder: Ladder, shown: Configuration, machine: str) -> str:
+    """Why no launch of a kernel is shown among those of a machine, and what can be done."""
+    title = f"{shown.own.name}: {shown.own.kernel}" if shown.own else ladder[shown.rung].title
+    where = f" among the results of {machine}" if machine else ""
+    return (
+        f"{title} has no timed launch{where}. Run it on a GPU, choose another machine, or import "
+        "results of it."
+    )
 
 
 def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured], of: int = 0) -> str:
@@ -502,36 +519,19 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Joined:
-    """The cluster's GPUs, as lanes of a sweep."""
+class _OfCluster:
+    """Its GPUs, as lanes of a sweep; or why it cannot be joined; or what happens to it."""
 
     by: _Joining
-    lanes: Sequence[Lane]
-
-
-@dataclass(frozen=True)
-class _Refused:
-    """It cannot be joined, and why, in a sentence."""
-
-    by: _Joining
-    why: str
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What happens to the cluster, in a sentence."""
-
-    by: _Joining
-    text: str
+    lanes: Sequence[Lane] | None = None
+    refused: str = ""
+    said: str = ""
 
 
 class _Joining:
-    """Joins the cluster at an address, and stays until `leave`.
+    """Joins the cluster at an address, and stays until `leave`; `tell` is called in its thread."""
 
-    `tell` gets `_Joined` or `_Refused`, and each `_Said`, from other threads.
-    """
-
-    def __init__(self, address: str, tell: Callable[[_Joined | _Refused | _Said], None]) -> None:
+    def __init__(self, address: str, tell: Callable[[_OfCluster], None]) -> None:
         self.address = address
         self._tell = tell
         self._left = threading.Event()
@@ -553,23 +553,23 @@ class _Joining:
         except Cancelled:
             return
         except TilescopeError as error:
-            self._say(_Refused(self, str(error)))
+            self._say(refused=str(error))
         except Exception as error:
             log.exception("the cluster at %s", self.address)
-            self._say(_Refused(self, f"The cluster at {self.address} failed: {error!r}."))
+            self._say(refused=f"The cluster at {self.address} failed: {error!r}.")
 
     def _join(self) -> None:
         from core.distributed.cluster import gpu_lanes
 
         with gpu_lanes(
-            self.address, lambda text: self._say(_Said(self, text)), patience_s=_PATIENCE_S
+            self.address, lambda text: self._say(said=text), patience_s=_PATIENCE_S
         ) as lanes:
-            self._say(_Joined(self, lanes))
+            self._say(lanes=lanes)
             self._left.wait()
 
-    def _say(self, what: _Joined | _Refused | _Said) -> None:
+    def _say(self, **what: Any) -> None:
         if not self._left.is_set():
-            self._tell(what)
+            self._tell(_OfCluster(self, **what))
 
 
 # The benchmark page's state: GPUs, a running sweep, what it says, and all results.
@@ -590,7 +590,7 @@ class _Unwritten:
     why: str
 
 
-News = Update | _Joined | _Refused | _Said | _Unwritten
+News = Update | _OfCluster | _Unwritten
 """What other threads tell of a sweep."""
 
 
@@ -829,26 +829,22 @@ class BenchModel:
             case _Unwritten(why):
                 self.refused = why
                 return {"state"}
-            case _Joined(by) | _Refused(by) | _Said(by):
+            case _OfCluster(by):
                 return self._hear_of_cluster(update) if by is self._joining else set()
 
-    def _hear_of_cluster(self, update: _Joined | _Refused | _Said) -> set[str]:
-        match update:
-            case _Said(_, text):
-                self.said = text
-            case _Refused(_, why):
-                self._refuse(why)
-            case _Joined(_, lanes):
-                assert self._to_run is not None
-                try:
-                    self._begin(*self._to_run, lanes)
-                except TilescopeError as error:  # its results cannot be kept
-                    self._refuse(str(error))
+    def _hear_of_cluster(self, update: _OfCluster) -> set[str]:
+        self.said = update.said or self.said
+        why = update.refused
+        if update.lanes is not None:
+            assert self._to_run is not None
+            try:
+                self._begin(*self._to_run, update.lanes)
+            except TilescopeError as error:  # its results cannot be kept
+                why = str(error)
+        if why:
+            self.refused = why
+            self._leave()
         return {"state", "progress"}
-
-    def _refuse(self, why: str) -> None:
-        self.refused = why
-        self._leave()
 
     def _leave(self) -> None:
         joining, self._joining = self._joining, None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gui.scenes.benchmark import RECORDED, CeilingKey, Measured, neighbours, parameters_text
-from gui.scenes.names_and_numbers import grouped, spaced
+from gui.scenes.numbers_and_sentences import grouped, spaced
 
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult

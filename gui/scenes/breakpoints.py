@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.names_and_numbers import grouped, index_text, plural
-from gui.scenes.session_values import Breakpoint, exists, shapes
+from gui.scenes.names_of_elements_and_threads import index_text
+from gui.scenes.numbers_and_sentences import grouped, plural
+from gui.scenes.selection import Breakpoint, exists, shapes
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
@@ -84,9 +85,8 @@ class OtherBreakpoints:
 
     def lend(self, key: str, lines: Mapping[int, int]) -> None:
         """The source that was left last lends its own to its twin, in which `lines` stand."""
-        images = {mine: carried_over((mine,), lines) for mine in self.of[key]}
-        self._lender = key
-        self._lent = {mine: next(iter(there)) for mine, there in images.items() if there}
+        self._lender, self._lent = key, {mine: mine for mine in self.of[key]}
+        self.edit(lines)
 
     def edit(self, lines: Mapping[int, int]) -> None:
         """The shown text was edited; what is lost with its line there, its lender keeps."""

@@ -8,14 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from core.wording import number, prefixed
-from gui.scenes.names_and_numbers import block_text, grouped, plural, thin_spaced
+from gui.scenes.names_of_elements_and_threads import block_text
+from gui.scenes.numbers_and_sentences import grouped, plural, thin_spaced
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device
     from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
+    from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
-    from core.models.launch_needs import Counts
 
 
 @dataclass(frozen=True)

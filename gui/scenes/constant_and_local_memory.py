@@ -13,8 +13,9 @@ import numpy as np
 
 from core.launch import WARP
 from core.wording import listing
-from gui.scenes.names_and_numbers import plural, value_text, verb_of
-from gui.scenes.weak_memo import last_for_each, once_for_each
+from gui.scenes.cached_per_object import last_for_each, once_for_each
+from gui.scenes.names_of_elements_and_threads import verb_of
+from gui.scenes.numbers_and_sentences import plural, value_text
 
 if TYPE_CHECKING:
     from core.findings.address_names import Places
@@ -45,7 +46,6 @@ class OwnScene:
 
     caption: str
     space: str
-    step: int
     warp: int
     verb: str
     active: tuple[bool, ...]
@@ -98,7 +98,6 @@ def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
     return OwnScene(
         _caption(access, warp, words, int(active.sum())),
         access.space,
-        step,
         warp,
         verb,
         tuple(active[: min(WARP, present)].tolist()),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.rules.counters import COUNTERS, SPACES, UNITS, WAYS
-from gui.scenes.names_and_numbers import capital, grouped, plural, ratio
-from gui.scenes.session_values import Profile
+from gui.scenes.configuration import Profile
+from gui.scenes.numbers_and_sentences import capital, grouped, plural, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

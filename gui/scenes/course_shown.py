@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.numbers_and_sentences import plural
 
 if TYPE_CHECKING:
     from core.lessons.course import Course

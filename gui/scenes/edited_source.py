@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from types import MappingProxyType
 
-from gui.scenes.names_and_numbers import common_ends
+from gui.scenes.shortened_names import common_ends
 
 NEVER = "\0"  # in place of a compiled text where there is none: no line of any text is its
 LOOKED_AT = 200  # characters of a line, to say how alike two are

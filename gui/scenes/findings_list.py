@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.guessing.findings_in_doubt import caveats, in_doubt, left_open
-from gui.scenes.names_and_numbers import index_text, plural, spaced
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.cached_per_object import once_for_each
+from gui.scenes.names_of_elements_and_threads import index_text
+from gui.scenes.numbers_and_sentences import plural, spaced
 
 if TYPE_CHECKING:
     from core.trace import Trace

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from core.emulator.events import Ints
 from core.trace import EventKind
+from gui.scenes.arrays_as_grids import Grid
 from gui.scenes.block_history import EMPTY, elements_a_lane, is_global, parts_of
-from gui.scenes.grids import Grid
-from gui.scenes.names_and_numbers import plural, verb_of
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.cached_per_object import once_for_each
+from gui.scenes.names_of_elements_and_threads import verb_of
+from gui.scenes.numbers_and_sentences import plural
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, SharedArray, Trace

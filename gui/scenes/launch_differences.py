@@ -17,9 +17,9 @@ from core.gpu.result_check import Check, check
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 from core.rules.global_memory import SECTOR
 from core.wording import listing
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.findings_list import fault_names
-from gui.scenes.names_and_numbers import capital, grouped, plural
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.numbers_and_sentences import capital, grouped, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -238,13 +238,12 @@ class Difference:
             return "the same"
         if not self.a or not self.b:
             return "none left" if self.a else "new"
-        more = self.b > self.a
-        times = self.b / self.a if more else self.a / self.b
-        less = "fewer" if not self.digits else "less"
+        less = "less" if self.digits else "fewer"
+        word = "more" if self.b > self.a else less
+        times = max(self.a, self.b) / min(self.a, self.b)
         if times < LEAST_FACTOR:
-            share = abs(self.b / self.a - 1) * 100
-            return f"{share:.1f} % {'more' if more else less}"
-        return f"{factor(times)} times {'more' if more else less}"
+            return f"{abs(self.b / self.a - 1) * 100:.1f} % {word}"
+        return f"{factor(times)} times {word}"
 
     @property
     def factor_text(self) -> str:
@@ -252,7 +251,7 @@ class Difference:
         if self.a is None or self.b is None or self.a == self.b or not self.a or not self.b:
             return self.ratio_text
         more = self.b > self.a
-        times = self.b / self.a if more else self.a / self.b
+        times = max(self.a, self.b) / min(self.a, self.b)
         if times < LEAST_FACTOR:
             return f"{'+' if more else '−'} {abs(self.b / self.a - 1) * 100:.1f} %"
         return f"{'×' if more else '÷'} {factor(times)}"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from core.cancelling import check
 from core.launch import WARP
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.cached_per_object import once_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace

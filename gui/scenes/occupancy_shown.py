@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
 from core.explain.explanations import Explanation, Section, columns
 from core.launch import WARP
-from gui.scenes.names_and_numbers import grouped, plural, thin_spaced
+from gui.scenes.numbers_and_sentences import grouped, plural, thin_spaced
 
 if TYPE_CHECKING:
     from core.devices.device_table import Capability
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
-    from core.models.launch_needs import Counts
+    from core.models.ceiling_counts import Counts
 
 Axis = Literal["block_threads", "registers", "shared_bytes"]
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import ParameterError
+from core.links import Element
 from core.wording import assignments
+from gui.scenes.configuration import Configuration
 from gui.scenes.edited_source import Versions
 from gui.scenes.launch_form import stops
 from gui.scenes.matching_steps import Lockstep, course_of, same_place
-from gui.scenes.names_and_numbers import part_name, plural
+from gui.scenes.names_of_elements_and_threads import part_name
+from gui.scenes.numbers_and_sentences import plural
+from gui.scenes.selection import Hover, exists
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration, Element, Hover, exists
 from gui.scenes.transport_bar import step_label
 
 if TYPE_CHECKING:
@@ -181,7 +184,6 @@ class Comparison:
     def active(self, active: bool) -> None:
         self._active = active
         if active:
-            self._locks.clear()
             self._lead("a", EVERYTHING)
 
     def close(self) -> None:
@@ -191,13 +193,9 @@ class Comparison:
         self.b.changed.disconnect(self._b_changed)
 
     def _a_changed(self, names: frozenset[str]) -> None:
-        if "trace" in names or "block" in names:
-            self._locks.clear()
         self._lead("a", names)
 
     def _b_changed(self, names: frozenset[str]) -> None:
-        if "trace" in names or "block" in names:
-            self._locks.clear()
         if "trace" in names:  # another launch on this side: it joins where the clock stands
             self._lead("a", EVERYTHING)
         else:
@@ -205,6 +203,8 @@ class Comparison:
 
     def _lead(self, side: str, names: Iterable[str]) -> None:
         """Have the other side follow what changed on this one."""
+        if "trace" in names or "block" in names:
+            self._locks.clear()
         if not self._active or self._following:
             return
         leader, follower = (self.a, self.b) if side == "a" else (self.b, self.a)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import ParameterError
 from core.ladder.rung import smaller_block
-from gui.scenes.names_and_numbers import plural
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
+from gui.scenes.numbers_and_sentences import plural
 
 if TYPE_CHECKING:
     from core.explain.phase_table import Entry, PhaseTable

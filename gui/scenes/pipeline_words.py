@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.wording import listing
-from gui.scenes.names_and_numbers import grouped, numbers_name, plural
+from gui.scenes.numbers_and_sentences import grouped, numbers_name, plural
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.ptx.ast import Symbol
-from gui.scenes.names_and_numbers import plural
+from gui.scenes.cached_per_object import once_for_each
+from gui.scenes.numbers_and_sentences import plural
 from gui.scenes.source_pane import Span
-from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
     from core.trace import Trace

@@ -19,11 +19,13 @@ from typing import Any, TypeVar
 from core.atomic_files import replace_file
 from core.dataclasses_as_json import plain, typed
 from core.errors import TilescopeError
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.sources_and_headers import read_plain
-from gui.scenes.moment_links import Named, checksum
+from core.links import MOST, checksum
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import read_plain
+from gui.scenes.configuration import Configuration
+from gui.scenes.lists_of_moments import Named
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import MOST, Breakpoint, Configuration
 
 T = TypeVar("T")
 

@@ -15,9 +15,10 @@ from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
 from core.trace.copies_under_way import CopiesUnderWay
 from gui.scenes.block_history import accessed_name, all_elements, deed, elements_a_lane, history_of
+from gui.scenes.cached_per_object import last_for_each, once_for_each
 from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
-from gui.scenes.names_and_numbers import capital, element_name, numbers_name, plural
-from gui.scenes.weak_memo import last_for_each, once_for_each
+from gui.scenes.names_of_elements_and_threads import element_name
+from gui.scenes.numbers_and_sentences import capital, numbers_name, plural
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, Trace
@@ -97,7 +98,6 @@ class BankScene:
     live: bool
     step: int
     verb: str
-    array: str
     warp: int
     active: int
     words: tuple[tuple[Word, ...], ...]
@@ -249,7 +249,6 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
         live=live,
         step=access.step,
         verb=deed(access, 1),
-        array=array.name if array is not None else "",
         warp=warp,
         active=int(np.count_nonzero(part.active)),
         words=tuple(map(tuple, words)),

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.rules.counters import UNITS, WAYS, Count
 from core.trace import EventKind
-from gui.scenes.names_and_numbers import compact, grouped, plural
+from gui.scenes.numbers_and_sentences import compact, grouped, plural
 
 if TYPE_CHECKING:
     from core.recording.count_launch import Counted

@@ -13,16 +13,10 @@ from core.trace import EventKind
 from core.trace.finding import FOR_EVER
 from core.wording import listing
 from gui.scenes.block_history import deed, operations_at, operations_words
+from gui.scenes.cached_per_object import last_for_each
 from gui.scenes.illegal_and_masked_off import at_fault, faulty_name
-from gui.scenes.names_and_numbers import (
-    FILL,
-    element_name,
-    fills,
-    grouped,
-    part_name,
-    plural,
-)
-from gui.scenes.weak_memo import last_for_each
+from gui.scenes.names_of_elements_and_threads import FILL, element_name, fills, part_name
+from gui.scenes.numbers_and_sentences import grouped, plural
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace

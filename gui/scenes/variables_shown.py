@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from core.launch import WARP
 from core.trace.variables import Value, Variable
 from core.wording import listing
-from gui.scenes.names_and_numbers import name_of_thread, variable_text
+from gui.scenes.names_of_elements_and_threads import name_of_thread
+from gui.scenes.numbers_and_sentences import variable_text
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

@@ -25,10 +25,11 @@ from core.launch import WARP
 from core.rules.counters import METRICS, WAYS, Count
 from core.rules.global_memory import SECTOR
 from gui.scenes.block_history import History, history_of
+from gui.scenes.cached_per_object import last_for_each
 from gui.scenes.counter_table import CounterRow
-from gui.scenes.grids import product_of
-from gui.scenes.names_and_numbers import block_name, element_name, grouped, plural
-from gui.scenes.weak_memo import last_for_each
+from gui.scenes.matrix_product import product_of
+from gui.scenes.names_of_elements_and_threads import block_name, element_name
+from gui.scenes.numbers_and_sentences import grouped, plural
 
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, Trace

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from core.compiler import which_compiler
+from core.compiler import nvrtc_or_clang
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from core.ladder import Ladder
-    from gui.scenes.moment_links import Moment
+    from core.links import Link
     from gui.shell.main_window import MainWindow
 
 DEFAULT_RUNG = "tiled"
@@ -68,11 +68,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
     parser.add_argument(
-        "--compiler", choices=get_args(which_compiler.CompilerName), help=which_compiler.HELP
+        "--compiler", choices=get_args(nvrtc_or_clang.CompilerName), help=nvrtc_or_clang.HELP
     )
     options = parser.parse_args(argv)
     if options.compiler:
-        os.environ[which_compiler.CHOICE] = options.compiler
+        os.environ[nvrtc_or_clang.CHOICE] = options.compiler
     return options
 
 
@@ -250,29 +250,29 @@ def greet(window: MainWindow) -> None:
     window.teaching.greeted = True
 
 
-def parse_start(
-    text: str | None, parameters: dict[str, int], ladder: Ladder
-) -> Moment | Path | None:
+def parse_start(text: str | None, parameters: dict[str, int], ladder: Ladder) -> Link | Path | None:
     """What the command line asks for: a moment, a file, or None for what was shown last.
 
     Raises ParameterError for a link or a name that leads nowhere.
     """
     from core.errors import ParameterError
+    from core.links import Link, names_file
     from gui.looks.theme import theme_names
-    from gui.scenes.moment_links import Moment, names_file, parse_link
+    from gui.scenes.moment_links import window_link
 
-    if text is None:
-        return Moment(DEFAULT_RUNG, parameters) if parameters else None
-    if "?" in text:
-        moment = parse_link(text, ladder, theme_names())
-        if moment.own is not None and parameters:
+    if text is not None and "?" in text:
+        link = window_link(text, ladder, theme_names())
+        if link.own is not None and parameters:
             raise ParameterError(NO_SET)
-        return replace(moment, parameters={**moment.parameters, **parameters})
-    if text not in ladder and names_file(text):
+        return replace(link, parameters={**link.parameters, **parameters})
+    if text is None and not parameters:
+        return None
+    if text is not None and text not in ladder and names_file(text):
         if parameters:
             raise ParameterError(NO_SET)
         return Path(text)
-    return Moment(ladder[text].name, parameters)
+    rung = ladder[DEFAULT_RUNG if text is None else text]
+    return Link(rung.name, {**rung.defaults, **parameters}, exact=False)
 
 
 class Terminator:

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.second_launch import Comparing
-from gui.commands.window_base import Window
-from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
+from gui.commands.window_parts import Window
+from gui.looks.labels_and_layouts import GAP, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import Changes, changes
 from gui.scenes.launch_differences import Difference, Grouping, differences, verdict
@@ -38,7 +38,7 @@ from gui.scenes.paired_sessions import (
     views_shown,
 )
 from gui.scenes.session import Session
-from gui.scenes.session_values import COMPARED_VIEWS
+from gui.scenes.setting_choices import COMPARED_VIEWS
 from gui.scenes.why_this_number import Topic
 from gui.views.buttons_and_choices import Segmented, action_button
 from gui.views.captions_and_panels import Caption, Panel
@@ -56,7 +56,7 @@ from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
 
 LEAST = 400  # pixels
-GAP = 8  # pixels that a button needs beside it
+BESIDE_BUTTON = 8  # pixels that it needs
 VIEW_TIPS = {
     "Matrices": "A left of C, B above it",
     "Memory": "The memory that the step accesses",
@@ -105,10 +105,12 @@ class CompareBar(QWidget):
     def fit(self, width: int) -> None:
         """Leave buttons to the menu, whose commands they are, where there is no room for them."""
         optional = (self.copy, self.swap, self.next)
-        need = sum(b.sizeHint().width() + GAP for b in (self.examples, self.views, *optional))
+        need = sum(
+            b.sizeHint().width() + BESIDE_BUTTON for b in (self.examples, self.views, *optional)
+        )
         for button in optional:
             button.setVisible(need <= width)
-            need -= 0 if need <= width else button.sizeHint().width() + GAP
+            need -= 0 if need <= width else button.sizeHint().width() + BESIDE_BUTTON
 
     def _make_examples(self) -> QMenu:
         menu = QMenu(self)
@@ -140,8 +142,7 @@ class SideHead(SessionView):
         self.moment.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
         self.launch.NARROW = 0  # no line is kept free: views need the room
         self.launch.may_take(3)
-        gap = current_theme().spacing.gap
-        first = side_by_side(None, self.badge, self.title, (self.moment, 1), gap=gap)
+        first = side_by_side(None, self.badge, self.title, (self.moment, 1), gap=GAP)
         stacked(self, first, self.launch, gap=2, edges=(10, 6, 10, 6))
         self.restyle()
 
@@ -585,7 +586,7 @@ class ComparePage(PageWidget, QWidget):
         return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
-        self.comparing.close()
+        self.comparing.comparison.close()
 
     # ---- what is shown
 
@@ -653,6 +654,7 @@ class ComparePage(PageWidget, QWidget):
         for side in self.sides:
             side.restyle()
         self.differences.restyle()
+        self._fit_letters()
         self.bar.fit(self.width())
         self.comparing.column.restyle()
         self._show_views()

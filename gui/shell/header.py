@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QMenuBar, QToolButton, QWidget
 from core.wording import assignments
 from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
-from gui.scenes.names_and_numbers import spaced
+from gui.scenes.numbers_and_sentences import spaced
 from gui.scenes.session import Session
 from gui.shell.pages import PAGES
 from gui.views.buttons_and_choices import Segmented, icon_button

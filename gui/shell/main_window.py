@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
+from core.ladder import Ladder
 from gui.background import close_workers
 from gui.commands.all_commands import Commands
 from gui.commands.keyboard_focus import FocusKeys, focus_page, in_sight
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
-from gui.commands.theme_applier import Dressing
-from gui.commands.window_base import Window
-from gui.looks.labels_and_layouts import stacked
+from gui.commands.theme_applier import Dressing, next_theme
+from gui.commands.window_parts import Window
+from gui.looks.labels_and_layouts import side_by_side, stacked
 from gui.looks.theme import NORMAL, theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import TEXT_SIZES, Configuration
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.shell.header import Header, window_title
 from gui.shell.menus import build_menus
 from gui.shell.pages import PAGES
@@ -27,14 +27,11 @@ from gui.views.captions_and_panels import Panel
 from gui.views.glossary_words import Words
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
-from gui.views.lesson_panel import LessonPanel
 from gui.views.message_bar import BusySign, MessageBar, MomentTitle
 from gui.views.page_stack import Page, Pages, PageWidget
+from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
 
 LEAST = 800, 560  # pixels
 LARGER = 2  # sizes of text that one view alone is larger
@@ -85,6 +82,7 @@ class MainWindow(Window):
         self.header = Header(self.session)
         self.tabs = self.header.tabs
         self.moment_title = MomentTitle()
+        self.presenter = PresenterBar()
         self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
         self.form = ConfigurationForm()
         self.selection = SelectionForm(self.session)
@@ -98,7 +96,7 @@ class MainWindow(Window):
         for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
             self.pages.currentChanged.connect(over.raise_)
         self.pages.turned.connect(self._on_turned)
-        self.pages.came.connect(self._on_came)
+        self.pages.came.connect(lambda key: name_choices(self.pages.make(key)))
 
     def _lay_out(self) -> None:
         self.setMenuWidget(self.header)
@@ -112,8 +110,10 @@ class MainWindow(Window):
         shell = QWidget()
         shell.setObjectName("shell")
         self.left_column = LeftColumn(self, self.body, self.left, self.session)
-        inner = stacked(None, self.left_column.beside_button(), edges=(8, 8, 8, 8))
-        self.shell = stacked(shell, self.moment_title, (inner, 1), self.transport, gap=0)
+        beside = side_by_side(None, self.left_column.button, (self.body, 1), gap=4)
+        inner = stacked(None, beside, edges=(8, 8, 8, 8))
+        over = self.moment_title, self.presenter
+        stacked(shell, *over, (inner, 1), self.transport, gap=0)
         self.setCentralWidget(shell)
 
     def _make_left(self) -> QWidget:
@@ -131,7 +131,7 @@ class MainWindow(Window):
         self.form.changed.connect(self._choose_parameters)
         self.form.mapped.connect(self._choose_mapping)
         self.tabs.chosen.connect(self.look_at_page)
-        self.header.theme_button.clicked.connect(self.next_theme)
+        self.header.theme_button.clicked.connect(lambda: next_theme(self.session))
         self.header.help_button.clicked.connect(self.show_cheat_sheet)
         session, recorder = self.session, self.recorder
         session.trace_changed.connect(self._on_trace)
@@ -186,16 +186,11 @@ class MainWindow(Window):
         self.tabs.value = key
         self.pages.open(key)
 
-    def _on_came(self, key: str) -> None:
-        page = self.pages.make(key)
-        name_choices(page)
-
     def _on_turned(self, page: Page) -> None:
         self.transport.setVisible(page.clock)
         self.looking_at.setVisible(page.clock)
         QTimer.singleShot(0, self, lambda: self.words.watch(self.pages.current))
-        parts = self.lesson_panel, self.presenter
-        lesson = any(part is not None and not part.isHidden() for part in parts)
+        lesson = not self.lesson_panel.isHidden() or not self.presenter.isHidden()
         self.left_column.make_room(page.bare or lesson)
         if not page.clock:
             self.session.playing = 0
@@ -207,8 +202,7 @@ class MainWindow(Window):
         self.header.restyle()
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()
-        if isinstance(self.lesson_panel, LessonPanel):
-            self.lesson_panel.restyle()
+        self.lesson_panel.restyle()
 
     def _on_configuration(self, configuration: Configuration) -> None:
         own = configuration.own
@@ -245,7 +239,6 @@ class MainWindow(Window):
         self.closing.emit()
         self.session.playing = 0
         self.transport.stop()
-        self.recorder.close()
         self.commands.close()
         self.pages.shut_down()
         self._focus_keys.close()

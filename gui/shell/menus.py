@@ -11,10 +11,13 @@ from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
+from gui.commands.large_view import toggle_full_screen
+from gui.commands.theme_applier import change_text_size, next_theme
 from gui.looks.theme import NORMAL, load_theme, theme_names
+from gui.scenes.configuration import ORDER_TITLES
 from gui.scenes.paired_sessions import PRESETS, Naming, Preset
 from gui.scenes.question_in_views import answer_with_selection, most_of
-from gui.scenes.session_values import COMPARED_VIEWS, ORDER_TITLES, UNITS
+from gui.scenes.setting_choices import COMPARED_VIEWS, UNITS
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from gui.commands.all_commands import Commands
     from gui.commands.links_and_moments import Lecture
     from gui.commands.nsight_profile import Profiling
-    from gui.commands.window_base import Window
+    from gui.commands.window_parts import Window
     from gui.scenes.session import Session
     from gui.shell.compare_page import ComparePage
 
@@ -433,19 +436,24 @@ def _layout(window: Window, do: Commands) -> list[Command]:
             window.left_column.toggle,
             checked=lambda: not window.left.isHidden(),
         ),
-        Command("Full screen", ("F11",), window.toggle_full_screen, checked=window.isFullScreen),
+        Command(
+            "Full screen",
+            ("F11",),
+            partial(toggle_full_screen, window),
+            checked=window.isFullScreen,
+        ),
         Command("Reset the layout", ("Ctrl+0",), page.reset_layout),
     ]
 
 
 def _look(window: Window) -> list[Command]:
-    session, resize = window.session, window.change_text_size
+    session, resize = window.session, partial(change_text_size, window.session)
     normal = _set(session, "text_size", NORMAL)
     sizes = [
         Command("Larger text", ("Ctrl++", "Ctrl+="), partial(resize, 1), line=True, under=LOOK),
         Command("Smaller text", ("Ctrl+-",), partial(resize, -1), under=LOOK),
         Command("Normal text size", ("Ctrl+Shift+T",), normal, under=LOOK),
-        Command("Next theme", ("Ctrl+T",), window.next_theme, under=LOOK),
+        Command("Next theme", ("Ctrl+T",), partial(next_theme, session), under=LOOK),
     ]
     themes = [
         _choice(

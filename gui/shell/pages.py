@@ -22,7 +22,7 @@ from gui.views.page_stack import PAINTED_MS
 if TYPE_CHECKING:
     from core.gpu.benchmark_result import BenchmarkResult
     from gui.commands.all_commands import Commands
-    from gui.commands.window_base import Window
+    from gui.commands.window_parts import Window
     from gui.views.page_stack import PageWidget
 
 

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QLockFile, QObject, QTimer
 from PySide6.QtGui import QScreen
 
-from gui.commands.links_and_moments import places_of
+from core.links import Link
 from gui.looks.theme import NORMAL, theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.saved_state import LOOKS, Saved, save, selection
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
+from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES
-
-if TYPE_CHECKING:
-    from gui.scenes.session_values import Configuration
-    from gui.shell.main_window import MainWindow
 
 LOCKED_MS = 3000  # how long another window's writing is waited for
 
@@ -106,7 +103,7 @@ class Keeper(QObject):
         if saved.configuration is None:
             main.recorder.configure(instead)
         else:
-            places = places_of(saved.block, saved.step, saved.thread)
+            places = Link(block=saved.block, step=saved.step, thread=saved.thread, exact=False)
             main.moments.restore(saved.configuration, places, instead)
         if saved.page in (page.key for page in PAGES):
             main.look_at_page(saved.page)

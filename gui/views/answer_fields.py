@@ -25,7 +25,14 @@ from PySide6.QtWidgets import (
 
 from core.errors import ParameterError
 from core.lessons.typed_answers import LETTERS, number_typed, things_typed
-from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    named,
+    side_by_side,
+    space_out,
+    stacked,
+    styled_label,
+)
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.views.buttons_and_choices import RETURN, StopSlider, action_button, keeps_key
@@ -185,9 +192,8 @@ class ChoiceField(AnswerField):
         self.group = QButtonGroup(self)
         self.labels: list[ProseLabel] = []
         grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
+        space_out(grid, gap=GAP)
         grid.setHorizontalSpacing(6)
-        grid.setVerticalSpacing(current_theme().spacing.gap)
         grid.setColumnStretch(1, 1)
         for place, choice in enumerate(self.choices):
             button = named(LetterButton(LETTERS[place]), f"{LETTERS[place]}: {plain(choice)}")
@@ -410,8 +416,18 @@ class _Lines(QListWidget):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSpacing(1)
         self.setProperty("role", "lines")
-        if code:
+        self._is_code = code
+        self._take_font()
+
+    def _take_font(self) -> None:
+        if self._is_code:
             self.setFont(current_theme().mono(0.9))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._take_font()
+            self.fit()
 
     def fit(self) -> None:
         self.doItemsLayout()  # lines that are wrapped are as high as the list's width makes them

@@ -22,7 +22,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    named,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -38,7 +45,7 @@ from gui.scenes.benchmark_plot import (
     series_of,
     values_of,
 )
-from gui.scenes.names_and_numbers import grouped
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
 from gui.views.buttons_and_choices import Segmented, fitting_choice, offer
 from gui.views.captions_and_panels import Caption
@@ -456,10 +463,10 @@ _TIPS = {
 class TwoParts(QWidget):
     """Two rows of controls beside each other, or below where there is no room for that."""
 
-    def __init__(self, first: Sequence[QWidget], second: Sequence[QWidget], gap: int) -> None:
+    def __init__(self, first: Sequence[QWidget], second: Sequence[QWidget]) -> None:
         super().__init__()
-        self._parts = [side_by_side(None, *widgets, None, gap=gap) for widgets in (first, second)]
-        self._rows = side_by_side(self, *self._parts, gap=gap)
+        self._parts = [side_by_side(None, *widgets, None, gap=GAP) for widgets in (first, second)]
+        self._rows = side_by_side(self, *self._parts, gap=GAP)
 
     def _wide(self) -> list[int]:
         return [part.sizeHint().width() for part in self._parts]
@@ -550,10 +557,9 @@ class CurvesPanel(QWidget):
         offer(self.baseline, titles, self.request.baseline)
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
         what = (self.quantity, self._against, self.baseline)
-        self.controls = TwoParts(what, (self.over, self.hold), space.gap)
-        row = side_by_side(None, (self.controls, 1), edges=(space.margin, 0, space.gap, 0))
+        self.controls = TwoParts(what, (self.over, self.hold))
+        row = side_by_side(None, (self.controls, 1), edges=(MARGIN, 0, GAP, 0))
         stacked(self, row, (self.plot, 1), edges=(0, 4, 0, 0))
 
 

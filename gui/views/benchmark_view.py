@@ -34,12 +34,20 @@ from core.errors import TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.background import Worker, sentence_of
 from gui.jobs.ceilings_work import CeilingCounter
 from gui.jobs.opening_work import file_to_sweep_job
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    fill,
+    named,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
@@ -69,11 +77,13 @@ from gui.scenes.benchmark import (
     rates_of,
     row_of,
     rows_of,
+    series_of_launch,
     state_sentence,
     table_sentence,
+    unmeasured_sentence,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
-from gui.scenes.names_and_numbers import in_window, plural
+from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
 from gui.views.buttons_and_choices import action_button, fitting_choice, offer, push_button
@@ -81,7 +91,7 @@ from gui.views.captions_and_panels import Caption, Panel
 from gui.views.dialogs import ask_where
 from gui.views.page_stack import PageView
 from gui.views.question_in_views import Veil
-from gui.views.subject_and_device import Choice, panels_in, simple_or_all
+from gui.views.subject_and_device import Choice, ScrolledPage, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
 
 if TYPE_CHECKING:
@@ -91,9 +101,11 @@ if TYPE_CHECKING:
     from core.gpu.worker_process import GpuWorker
     from core.ladder import Ladder
     from gui.scenes.benchmark_plot import Ceilings
+    from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
 
 REDRAW_MS = 33
+PLOT_LINES, TABLE_LINES = 5, 4  # in heights of a control: what is always in sight of each
 
 
 def start_worker(number: int) -> GpuWorker:
@@ -172,11 +184,11 @@ class BenchmarkView(PageView):
         self._show_curves()
         if configuration is not None and not self.model.running:
             with QSignalBlocker(self.results):
-                row = self.results.select_rung(configuration.rung)
-            if row is not None and row.measured is not None:
-                self._show_measured(row.measured)
-            elif row is not None:
-                self._on_row(row, by_user=False)
+                found = self.results.select_series(series_of_launch(configuration))
+            if found is not None:
+                self._show_measured(found)
+            elif self.picked is None or "configuration" in names:
+                self._show_unmeasured(configuration)
 
     def _look_for_gpus(self) -> None:
         self.model.look_for_gpus()
@@ -377,6 +389,12 @@ class BenchmarkView(PageView):
         self.shown.setText(measured_sentence(measured))
         self.curves.plot.set_chosen(result.series)
 
+    def _show_unmeasured(self, configuration: Configuration) -> None:
+        machine = self.results.machine.currentText()
+        self.launches.show_values([], "GFLOPS")
+        self.shown.setText(unmeasured_sentence(self._ladder, configuration, machine))
+        self.curves.plot.set_chosen(series_of_launch(configuration))
+
     def _show_launches(self, times_ms: Sequence[float], flops: int | None) -> None:
         unit = "ms" if flops is None else "GFLOPS"
         self.launches.show_values(rates_of(times_ms, flops), unit)
@@ -387,28 +405,39 @@ class BenchmarkView(PageView):
         self.caption = Caption("Looking for a GPU …")
         self.trouble = Caption(role="error")
         self.trouble.hide()
-        self.shown = Caption()
+        self.shown = Caption("Choose a kernel.")
         self.shown.may_take(6)  # beside a projector's large type the plots leave it little width
-        self._build_setup()
+        body = QWidget()
+        page = stacked(body, self._setup_panel(), gap=8)
+        fill(self, ScrolledPage(body))
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
         splitter.addWidget(plots)
-        self._page.addWidget(splitter, 1)
-        self.veil = Veil(self.session, "benchmark", self, (splitter,))
+        page.addWidget(splitter, 1)
+        self.veil = Veil(self.session, "benchmark", body, (splitter,))
         self._build_plots(plots)
         self._build_results(splitter)
+        self._keep_room()
+
+    def _keep_room(self) -> None:
+        """Leave plots and table legible: where they have less room the page scrolls."""
+        line = current_theme().spacing.control
+        self.launches.setMinimumHeight(PLOT_LINES * line)
+        self.curves.plot.setMinimumHeight(PLOT_LINES * line)
+        self.results.table.setMinimumHeight(TABLE_LINES * line)
 
     def restyle(self) -> None:
         self.strip.restyle()
         self.results.table.fit()
         self.launches.restyle()
         self.curves.plot.draw()
+        self._keep_room()
 
-    def _build_setup(self) -> None:
+    def _setup_panel(self) -> Panel:
         setup = QWidget()
         self.strip = SetupStrip()
         stacked(setup, self.strip, self.trouble, gap=4)
-        self._page = stacked(self, Panel("Measure", setup, caption=self.caption), gap=8)
+        return Panel("Measure", setup, caption=self.caption)
 
     def _build_plots(self, plots: QSplitter) -> None:
         self.launches = LaunchPlot()
@@ -672,7 +701,6 @@ class SetupStrip(QWidget):
         set_icon(self.stop_button, "stop")
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
         n, tile, most, on = (
             styled_label(text, role="dim") for text in ("N", "Tile", "at most", "on")
         )
@@ -680,11 +708,11 @@ class SetupStrip(QWidget):
         for label, field in zip((n, tile, most, on), fields, strict=True):
             label.setBuddy(field)
         what = (self.kernels_button, n, (self.sizes, 12), tile, (self.tiles, 5), self.tuned)
-        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), space.gap, (self.plan, 2))
+        how = (most, self.budget, on, (self.gpus, 3), (self.address, 2), GAP, (self.plan, 2))
         buttons = (self.run_button, self.pause_button, self.stop_button)
-        upper = side_by_side(None, *what, (None, 0), gap=space.gap)
-        lower = side_by_side(None, *how, *buttons, gap=space.gap)
-        stacked(self, upper, lower, self.bar, gap=space.gap - 2, edges=(0, 2, 0, 0))
+        upper = side_by_side(None, *what, (None, 0), gap=GAP)
+        lower = side_by_side(None, *how, *buttons, gap=GAP)
+        stacked(self, upper, lower, self.bar, gap=GAP - 2, edges=(0, 2, 0, 0))
 
     def _on_kernels(self) -> None:
         self._name_kernels()
@@ -829,12 +857,14 @@ class ResultsPanel(QWidget):
         if place is not None:
             self.table.selectRow(place)
 
-    def select_rung(self, rung: str) -> ResultRow | None:
-        place = best_row(self.rows, rung)
+    def select_series(self, series: str) -> Measured | None:
+        """Select the fastest of a kernel's results; None where none of it was timed."""
+        place = best_row(self.rows, series)
         if place is None:
+            self.table.clearSelection()
             return None
         self.table.selectRow(place)
-        return self.rows[place]
+        return self.rows[place].measured
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():
@@ -849,8 +879,8 @@ class ResultsPanel(QWidget):
         self.machine_chosen.emit()
 
     def _lay_out(self) -> None:
-        space, head = current_theme().spacing, QWidget()
-        stacked(head, self.contents, edges=(space.margin, 0, space.gap, 0))
+        head = QWidget()
+        stacked(head, self.contents, edges=(MARGIN, 0, GAP, 0))
         stacked(self, head, (self.table, 1), gap=2)
 
 

@@ -17,9 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import current_theme
-from gui.scenes.names_and_numbers import unbroken
+from gui.scenes.numbers_and_sentences import unbroken
 
 
 class Scrolled(QScrollArea):
@@ -94,7 +100,6 @@ class Fields(Scrolled):
             shown.deleteLater()
         if body is not None:
             self.setWidget(body)
-            body.installEventFilter(self)
 
     def sizeHint(self) -> QSize:
         return QSize(120, self._height())
@@ -272,14 +277,12 @@ class Panel(QFrame):
         super().__init__()
         self.setProperty("role", "panel")
         self.body = body
-        space = current_theme().spacing
         self.heading = styled_label(title, role="heading")
-        self.row = side_by_side(None, self.heading, None, *controls, gap=space.gap)
+        self.row = side_by_side(None, self.heading, None, *controls, gap=GAP)
         upper = (self.row,) if caption is None else (self.row, caption)
-        edges = (space.margin, space.gap - 2, space.gap, space.gap - 4)
+        edges = (MARGIN, GAP - 2, GAP, GAP - 4)
         self._head, self._caption = stacked(None, *upper, gap=2, edges=edges), caption
-        edge, below = (0, 0) if flush else (space.margin, space.gap)
-        inner = stacked(None, body, edges=(edge, 0, edge, below))
+        inner = stacked(None, body, edges=(0, 0, 0, 0) if flush else (MARGIN, 0, MARGIN, GAP))
         stacked(self, self._head, (inner, 1), gap=0, edges=(1, 1, 1, 1))
 
     def show_heading(self, shown: bool) -> None:

@@ -31,15 +31,24 @@ from PySide6.QtWidgets import (
 from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_work import CeilingsModel
-from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    fill,
+    named,
+    side_by_side,
+    space_out,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
 from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
 from gui.scenes.ceilings_shown import LegendKey, Row
-from gui.scenes.names_and_numbers import grouped, thin_spaced
+from gui.scenes.configuration import Configuration
+from gui.scenes.numbers_and_sentences import grouped, thin_spaced
 from gui.scenes.occupancy_shown import first_order
-from gui.scenes.session_values import Configuration
 from gui.views.buttons_and_choices import action_button
 from gui.views.captions_and_panels import Caption, Panel, Scrolled
 from gui.views.page_stack import PageView
@@ -153,14 +162,13 @@ class _Card(QFrame):
     def __init__(self, row: Row, share: float, mark: float | None, owner: CeilingList) -> None:
         super().__init__()
         self._row, self._owner = row, owner
-        margin = current_theme().spacing.margin
         binding, chosen = row.state == "binding", row.name == owner.chosen
         self._stands_out = "conflict" if binding else "load" if chosen else ""
         title = styled_label(row.title, role="figure" if binding else "caption", wrap=True)
         title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         note = [styled_label(row.note, role="small")] if row.note else []
         head = side_by_side(None, (title, 1), *note, styled_label(row.rate, role="figure"), gap=6)
-        bar, edges = _Bar(share, mark, "conflict" if binding else "load"), (EDGE + 10, 4, margin, 5)
+        bar, edges = _Bar(share, mark, "conflict" if binding else "load"), (EDGE + 10, 4, MARGIN, 5)
         layout = stacked(self, head, bar, _Formula(row), gap=2, edges=edges)
         if chosen or row.state != "above":
             layout.addWidget(styled_label(row.remark, role="small", wrap=True))
@@ -260,12 +268,11 @@ class FirstOrderList(Scrolled):
         self._counter.submit(work.first_order_job, self._ladder, wanted)
 
     def _on_counted(self, found: Any) -> None:
-        space, body = current_theme().spacing, QWidget()
+        body = QWidget()
         rows = QGridLayout(body)
-        rows.setContentsMargins(space.margin, 2, space.margin, space.gap)
+        space_out(rows, gap=4, edges=(MARGIN, 2, MARGIN, GAP))
         rows.setColumnStretch(1, 1)
         rows.setHorizontalSpacing(10)
-        rows.setVerticalSpacing(4)
         figures = first_order(found.counts, found.phases)
         for row, one in enumerate(figures):
             figure = styled_label(one.figure, role="figure")
@@ -557,13 +564,12 @@ class CeilingsView(PageView):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
         choices = (self.back, self.full_size, self.size_box.label, self.size_box, self.device_box)
         controls = subject_row(self.subject, choices, below=2)
         upper, words = QWidget(), (self.legend, self.hover, self.against, self.transfers)
-        below = stacked(None, *words, gap=4, edges=(space.margin, 0, space.margin, 0))
+        below = stacked(None, *words, gap=4, edges=(MARGIN, 0, MARGIN, 0))
         parts = (controls, self.progress, (self.plot, 1), below)
-        stacked(upper, *parts, gap=4, edges=(0, 4, 0, space.gap))
+        stacked(upper, *parts, gap=4, edges=(0, 4, 0, GAP))
         splitter = panels_in(Qt.Orientation.Horizontal)
         fill(self, splitter)
         amount = [simple_or_all(self.session)]

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
 from core.launch import WARP
 from gui.looks.theme import Theme
 from gui.scenes.constant_and_local_memory import AS_WRITTEN, OwnScene
-from gui.scenes.names_and_numbers import numbers_name
+from gui.scenes.numbers_and_sentences import numbers_name
 from gui.scenes.session import Session
 from gui.views.drawing_tools import (
     CENTRE,

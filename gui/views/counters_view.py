@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 
 from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
+from gui.scenes.configuration import Profile
 from gui.scenes.counter_table import (
     CounterRow,
     ProfileRow,
@@ -20,9 +21,9 @@ from gui.scenes.counter_table import (
     profile_rows,
     sections,
 )
-from gui.scenes.names_and_numbers import capital, grouped, spaced
+from gui.scenes.numbers_and_sentences import capital, grouped, spaced
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover, Profile
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT, text

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
-from gui.scenes.names_and_numbers import in_window
+from gui.scenes.numbers_and_sentences import in_window
 
 WIDTH = 46  # digits
 T = TypeVar("T")

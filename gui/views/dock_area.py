@@ -28,7 +28,13 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
 
@@ -135,12 +141,11 @@ class DockTitle(QFrame):
         """Whether the heading is wanted: not where a tab says the same."""
         self.heading = styled_label(title, role="heading")
         self.heading.setToolTip(TIP)
-        space = current_theme().spacing
-        self.row = side_by_side(None, self.heading, None, *self.controls, gap=space.gap)
+        self.row = side_by_side(None, self.heading, None, *self.controls, gap=GAP)
         for control in self.controls:
             self.row.setAlignment(control, Qt.AlignmentFlag.AlignTop)
-        edges = (space.margin, space.gap - 2, space.gap, 0)
-        self._lines = stacked(self, self.row, gap=space.gap // 2, edges=edges)
+        edges = (MARGIN, GAP - 2, GAP, 0)
+        self._lines = stacked(self, self.row, gap=GAP // 2, edges=edges)
         self._rows = [self.row]
         self._split = [list(self.controls)]  # of each row, from the first
         self.show_large(False)
@@ -183,7 +188,7 @@ class DockTitle(QFrame):
             for row in self._rows:
                 row.removeWidget(control)
         while len(self._rows) < len(split):
-            self._rows.append(side_by_side(None, None, gap=self.row.spacing()))
+            self._rows.append(side_by_side(None, None, gap=GAP))
             self._lines.addLayout(self._rows[-1])
         for row, controls in zip(self._rows, split, strict=False):
             for control in controls:
@@ -226,8 +231,7 @@ class ViewDock(QDockWidget):
         self.setTitleBarWidget(self.title)
         self.body = QFrame()
         self.body.setProperty("role", "dockBody")
-        space = current_theme().spacing
-        self._head = side_by_side(None, edges=(space.margin, 2, space.gap, space.gap - 4))
+        self._head = side_by_side(None, edges=(MARGIN, 2, GAP, GAP - 4))
         stacked(self.body, self._head, (view, 1), gap=0, edges=(1, 0, 1, 1))
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:

@@ -38,7 +38,7 @@ from PySide6.QtWidgets import (
 from core.lessons.glossary import Glossary, Term, load_glossary
 from gui.looks.labels_and_layouts import side_by_side, stacked
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.names_and_numbers import spaced, unbroken
+from gui.scenes.numbers_and_sentences import spaced, unbroken
 from gui.views.captions_and_panels import Caption
 
 WORD = "word:"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from core.ladder import Ladder, Rung
-    from gui.scenes.session_values import Configuration
+    from gui.scenes.configuration import Configuration
 
 LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
 NAME = Qt.ItemDataRole.UserRole

@@ -30,15 +30,16 @@ from core.errors import ParameterError
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from core.launch import WARP
-from core.own_files.launch_texts import FieldErrors
+from core.user_files.launch_texts import FieldErrors
 from gui.background import Coalescer, Worker
 from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
-from gui.scenes.names_and_numbers import clipped, in_window, told_apart
+from gui.scenes.numbers_and_sentences import clipped, in_window
 from gui.scenes.session import Session
+from gui.scenes.shortened_names import told_apart
 from gui.views.buttons_and_choices import Segmented, StopSlider, StopSpin, icon_button, name_choices
 from gui.views.captions_and_panels import AtLowerEdge, Fields
 from gui.views.subject_and_device import Choice
@@ -46,8 +47,8 @@ from gui.views.subject_and_device import Choice
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Parameter, Rung
-    from core.own_files.launch_texts import FileLaunch
-    from gui.scenes.session_values import Configuration
+    from core.user_files.launch_texts import FileLaunch
+    from gui.scenes.configuration import Configuration
 
 
 class ArrayField(QWidget):
@@ -280,7 +281,6 @@ class KnobRows(QWidget):
         metrics = QFontMetricsF(self.font())
         digit = metrics.horizontalAdvance("0")
         shown = told_apart([r.name for r in rows], metrics.horizontalAdvance, KNOB_LABEL * digit)
-        self._grid.setColumnMinimumWidth(1, round(TRACK * digit))
         for place, row in enumerate(rows):
             label = styled_label(shown[row.name], plain=True)
             label.setToolTip(row.tip if shown[row.name] == row.name else f"{row.name}: {row.tip}")
@@ -289,6 +289,7 @@ class KnobRows(QWidget):
                 self._add_switch(row, place)
             else:
                 self._add_number(row, place, label)
+        self.restyle()
 
     def _add_switch(self, row: KnobRow, place: int) -> None:
         switch = Segmented(**{"0": ("off", row.tip), "1": ("on", row.tip)})
@@ -302,7 +303,6 @@ class KnobRows(QWidget):
         field = named(StopSpin(), row.name, row.tip)
         field.setRange(-(2**31), 2**31 - 1)
         field.setValue(row.value)
-        field.setFixedWidth(_field_width())
         field.valueChanged.connect(lambda _: self._on_typed(row))
         label.setBuddy(field)
         slider = StopSlider(row.name)
@@ -311,6 +311,13 @@ class KnobRows(QWidget):
         self._grid.addWidget(slider, place, 1)
         self._grid.addWidget(field, place, 2)
         self.fields[row.name], self.sliders[row.name] = field, slider
+
+    def restyle(self) -> None:
+        """Give the fields and sliders the room that they need in their type."""
+        digit = QFontMetricsF(self.font()).horizontalAdvance("0")
+        self._grid.setColumnMinimumWidth(1, round(TRACK * digit))
+        for field in self.fields.values():
+            field.setFixedWidth(_field_width())
 
     def _on_dragged(self, row: KnobRow, value: int) -> None:
         self._typed.pop(row.name, None)
@@ -346,6 +353,7 @@ class RungRows(QWidget):
         self.grid.setVerticalSpacing(2)
         for parameter in self.rung.parameters:
             self._add(parameter)
+        self.restyle()
         self.put(values)
         self.fit_sliders()
 
@@ -415,12 +423,10 @@ class RungRows(QWidget):
         if parameter.choices:
             combo = QComboBox(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
             combo.addItems([str(choice) for choice in parameter.choices])
-            combo.setFixedWidth(_field_width())
             combo.editTextChanged.connect(lambda _: self.typed.emit())
             return combo
         spin = StopSpin()
         spin.setRange(min(0, parameter.minimum), 2**31 - 1)  # the rung says what is out of range
-        spin.setFixedWidth(_field_width())
         spin.valueChanged.connect(lambda _: self.typed.emit())
         return spin
 
@@ -795,6 +801,7 @@ class ConfigurationForm(QWidget):
         line = QFontMetricsF(current_theme().font()).lineSpacing()
         self.facts.setMinimumHeight(math.ceil(FACTS * line) + 1)
         self.facts.setIndent(self.facts.indent())  # else Qt keeps the height that it hinted before
+        self.knobs.restyle()
         if self._rows is not None:
             self._rows.restyle()
 

@@ -17,10 +17,17 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.looks.labels_and_layouts import empty, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    empty,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.names_and_numbers import in_window, plural
+from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.veils_and_picks import covered
 from gui.views.answer_fields import AnswerField, GoalsField, field_of
 from gui.views.buttons_and_choices import RETURN, action_button, icon_button, push_button
@@ -89,8 +96,7 @@ class LessonPanel(QFrame):
         self.hide()
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
-        head = side_by_side(None, (self.title, 1), self.place, self.close_button, gap=space.gap)
+        head = side_by_side(None, (self.title, 1), self.place, self.close_button, gap=GAP)
         for widget in (self.place, self.close_button):
             head.setAlignment(widget, Qt.AlignmentFlag.AlignTop)
         body = QWidget()
@@ -99,12 +105,12 @@ class LessonPanel(QFrame):
         further = side_by_side(None, (self.again, 1), (self.once_more, 1), (self.next, 1))
         asked = (self.ask, self.slot, self.mistake, commit)
         rows = (*asked, self.hints, *told, further, None)
-        stacked(body, *rows, gap=space.gap + 2, edges=(space.margin, 2, space.margin, space.gap))
+        stacked(body, *rows, gap=GAP + 2, edges=(MARGIN, 2, MARGIN, GAP))
         self.area = Scrolled(body)
         helps = (self.hint, self.solution, self.why_button, self.look)
-        edges = (space.margin, 0, space.margin, space.gap)
+        edges = (MARGIN, 0, MARGIN, GAP)
         foot = side_by_side(None, *helps, None, self.back, self.on, edges=edges)
-        top = stacked(None, head, self.dots, edges=(space.margin, space.gap, space.gap, 0))
+        top = stacked(None, head, self.dots, edges=(MARGIN, GAP, GAP, 0))
         stacked(self, top, (self.area, 1), foot, gap=4, edges=(1, 1, 1, 1))
 
     # ---- what is shown

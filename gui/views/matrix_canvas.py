@@ -9,8 +9,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
+from core.links import Element
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.grids import (
+from gui.scenes.arrays_as_grids import (
     Grid,
     Owned,
     close_up,
@@ -22,8 +23,8 @@ from gui.scenes.grids import (
 )
 from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Element, Hover
 from gui.scenes.veils_and_picks import Lit, Pick
 from gui.views.buttons_and_choices import Segmented, action_button
 from gui.views.drawing_tools import Backdrop, nothing

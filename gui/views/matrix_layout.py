@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QPointF, QRectF
 
 from gui.looks.theme import current_theme
-from gui.scenes.grids import Grid, Rect
+from gui.scenes.arrays_as_grids import Grid, Rect
 from gui.views.drawing_tools import Cells
 
 MAX_CELL = 7.2  # pixels for each point of the theme's type

@@ -13,7 +13,7 @@ from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import named, side_by_side, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.names_and_numbers import clipped, in_window
+from gui.scenes.numbers_and_sentences import clipped, in_window
 from gui.views.buttons_and_choices import icon_button
 from gui.views.captions_and_panels import AtLowerEdge
 from gui.views.drawing_tools import pen, text

@@ -24,7 +24,15 @@ from core.devices.occupancy import Resources, occupancy
 from core.gpu.result_files import load_recorded
 from gui.background import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    fill,
+    named,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy_shown as scene
 from gui.scenes.benchmark import launch_title
@@ -50,8 +58,8 @@ from gui.views.tables import RowModel, RowTable
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.ladder import Ladder
+    from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
-    from gui.scenes.session_values import Configuration
 
 
 # Occupancy over one resource, with the present value as a line to drag.
@@ -144,11 +152,10 @@ class ResourcePlots(QWidget):
         super().__init__()
         self.fields: dict[scene.Axis, QSpinBox] = {}
         self.plots: dict[scene.Axis, OccupancyPlot] = {}
-        margin = current_theme().spacing.margin
-        row = side_by_side(self, edges=(4, 0, margin, 0))
+        row = side_by_side(self, edges=(4, 0, MARGIN, 0))
         for axis in RANGES:
             label, field = styled_label(_name(axis), role="small"), self._field(axis)
-            head = side_by_side(None, label, None, field, edges=(margin, 0, 0, 0))
+            head = side_by_side(None, label, None, field, edges=(MARGIN, 0, 0, 0))
             plot = OccupancyPlot("occupancy, %" * (not self.plots))
             plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
             self.plots[axis] = plot
@@ -534,8 +541,7 @@ class OccupancyView(PageView):
         splitter = panels_in(Qt.Orientation.Vertical)
         fill(self, splitter)
         choices = (self.reset, self.example_box, self.sm_box)
-        edges = (0, 4, 0, current_theme().spacing.gap)
-        upper = stacked(None, subject_row(self.subject, choices), edges=edges)
+        upper = stacked(None, subject_row(self.subject, choices), edges=(0, 4, 0, GAP))
         splitter.addWidget(self._panel(upper))
         self.what_if = ResourcePlots()
         self.fields, self.plots = self.what_if.fields, self.what_if.plots
@@ -620,6 +626,6 @@ class OccupancyView(PageView):
 
 
 def _scrolled(*widgets: QWidget) -> Scrolled:
-    space, filled = current_theme().spacing, QWidget()
-    stacked(filled, *widgets, None, edges=(space.margin, 0, space.margin, space.gap))
+    filled = QWidget()
+    stacked(filled, *widgets, None, edges=(MARGIN, 0, MARGIN, GAP))
     return Scrolled(filled, keys=True)

@@ -36,8 +36,8 @@ from gui.scenes.phase_table_shown import (
     why_no_table,
 )
 from gui.scenes.question_in_views import ANSWER_FIRST
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.views.buttons_and_choices import action_button
 from gui.views.captions_and_panels import Caption
 from gui.views.question_in_views import Veil, draw_veil

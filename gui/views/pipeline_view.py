@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEv
 from core.launch import WARP
 from gui.background import Worker, sentence_of
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.names_and_numbers import grouped, spaced
+from gui.scenes.numbers_and_sentences import grouped, spaced
 from gui.scenes.pipeline_words import (
     Words,
     actor_name,

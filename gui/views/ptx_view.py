@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QTextEdit
 from gui.looks.labels_and_layouts import fill, named
 from gui.looks.theme import current_theme
 from gui.scenes.ptx_pane import PtxListing, current_pc, listing_of, ptx_caption
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.scenes.source_pane import Span
 from gui.views.captions_and_panels import Caption
 from gui.views.code_edit import ColouredText

@@ -13,8 +13,8 @@ from gui.looks.labels_and_layouts import fill, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.edited_source import NEVER, Changes, Draft
+from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint, Hover
 from gui.scenes.source_pane import (
     ELSEWHERE,
     language_of,

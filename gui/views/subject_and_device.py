@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QWidget
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker
-from gui.looks.labels_and_layouts import named, side_by_side
-from gui.looks.theme import current_theme
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    named,
+    side_by_side,
+)
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
-from gui.views.captions_and_panels import Caption
+from gui.views.captions_and_panels import Caption, Scrolled
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +42,20 @@ def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) 
     for place, part in enumerate(shares):
         splitter.setStretchFactor(place, part)
     splitter.setSizes(list(sizes))
+
+
+class ScrolledPage(Scrolled):
+    """Scrolls a page up and down where its parts need more room, and is wide enough for them."""
+
+    def minimumSizeHint(self) -> QSize:
+        body, bar = self.widget(), self.verticalScrollBar().sizeHint().width()
+        wide = body.minimumSizeHint().width() if body is not None else 0
+        return QSize(wide + bar, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 def simple_or_all(session: Session) -> Segmented:
@@ -154,6 +172,4 @@ class DeviceBox(Choice):
 
 def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0) -> QHBoxLayout:
     """The subject with the rest of the room, then its choices; `below`: pixels under them."""
-    space = current_theme().spacing
-    edges = (space.margin, 0, space.margin, below)
-    return side_by_side(None, (subject, 1), *choices, gap=space.gap, edges=edges)
+    return side_by_side(None, (subject, 1), *choices, gap=GAP, edges=(MARGIN, 0, MARGIN, below))

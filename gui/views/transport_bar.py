@@ -22,12 +22,20 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import named, side_by_side, stacked, styled_label
+from gui.looks.labels_and_layouts import (
+    GAP,
+    MARGIN,
+    named,
+    side_by_side,
+    stacked,
+    styled_label,
+)
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.names_and_numbers import FILL, grouped, longest_name
+from gui.scenes.names_of_elements_and_threads import FILL, longest_name
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.question_in_views import ANSWER_FIRST, veil_words
 from gui.scenes.session import Session
-from gui.scenes.session_values import MAX_SPEED, MIN_SPEED, UNITS
+from gui.scenes.setting_choices import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.transport_bar import (
     MARKS,
     Timeline,
@@ -51,7 +59,7 @@ from gui.views.session_view import SessionView
 EDGE = 8  # room for half of the handle at each end
 FINE = 2.0  # pixels: narrower phases run into one
 CROWDED = 0.1  # barriers a pixel
-MARGIN = 6  # pixels between a barrier and a name
+BESIDE_BARRIER = 6  # pixels between a barrier and a name
 HANDLE = 7  # pixels: half the handle's width, and one of air
 MOST_LINES = 120  # marks of the selected line that go up through the whole bar
 
@@ -219,7 +227,7 @@ class ScrubBar(SessionView):
         box, words, ground = name
         metrics = painter.fontMetrics()
         margin = 12 if box.width() > 90 else 5
-        starts = [box.left() + margin, *(x + MARGIN for x in crossing)]
+        starts = [box.left() + margin, *(x + BESIDE_BARRIER for x in crossing)]
         ends = [*(x - 2 for x in crossing), box.right()]
         for text in words:
             wide = metrics.horizontalAdvance(text)
@@ -458,24 +466,18 @@ class TransportBar(SessionView):
         return buttons
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
-        margin, gap = space.margin, space.gap
-        units = (margin, self.units_label, gap // 2, self.units)
-        speed = (margin, self.speed, gap // 2, self.speed_label)
-        self._top = top = side_by_side(None, *self.buttons.values(), *units, *speed, margin, gap=2)
+        units = (MARGIN, self.units_label, GAP // 2, self.units)
+        speed = (MARGIN, self.speed, GAP // 2, self.speed_label)
+        self._spring = QSpacerItem(0, 0)
+        moment = ((self.caption, 1), self._spring, MARGIN, self.phase, GAP, self.position)
+        buttons = self.buttons.values()
+        self._top = side_by_side(None, *buttons, *units, *speed, MARGIN, *moment, gap=2)
+        self._caption_at = self._top.indexOf(self.caption)
         self._below = side_by_side(None)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.caption.may_take(3)
-        self._caption_at = top.count()
-        top.addWidget(self.caption, 1)
-        self._spring = QSpacerItem(0, 0)
-        top.addItem(self._spring)
-        top.addSpacing(margin)
-        top.addWidget(self.phase)
-        top.addSpacing(gap)
-        top.addWidget(self.position)
-        edges = (margin, gap - 2, margin, gap)
-        self.rows = stacked(self, top, self._below, self.scrub, gap=gap - 2, edges=edges)
+        edges = (MARGIN, GAP - 2, MARGIN, GAP)
+        self.rows = stacked(self, self._top, self._below, self.scrub, gap=GAP - 2, edges=edges)
 
     def _step(self, *, forward: bool) -> None:
         self.session.playing = 0

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHeaderView
 from core.launch import WARP
 from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption

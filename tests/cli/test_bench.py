@@ -8,8 +8,8 @@ import pytest
 
 from core.cli.app import main
 from core.errors import GpuUnavailable
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.result_files import read_results
-from core.gpu.worker_messages import WorkerFailure
 from core.ladder import load_ladder
 from tests.core.gpu.fake_gpu import FakeGpu
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core.cli.app import main
-from core.gpu.worker_messages import WorkerFailure
+from core.gpu.events_and_failures import WorkerFailure
 from core.tuning.kernel_tuner_files import read_cache
 from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu
 

@@ -10,7 +10,7 @@ from core.errors import CompileError
 from core.gpu.benchmark_job import BenchmarkJob, RungSubject, Timing, WorkloadSubject
 from core.gpu.benchmark_run import run_benchmark
 from core.gpu.driver_session import describe_devices
-from core.gpu.worker_messages import Sample, WorkerFailure
+from core.gpu.events_and_failures import Sample, WorkerFailure
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from tests.gpu import in_worker
 

@@ -10,13 +10,13 @@ from core.errors import TilescopeError
 from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, RungSubject, Timing
 from core.gpu.benchmark_run import run_benchmark
 from core.gpu.driver_session import describe_devices
+from core.gpu.events_and_failures import Sample
 from core.gpu.result_files import Journal, read_results
 from core.gpu.sweep import Lane, LaneClosed, Outcome, Sweep, Told
 from core.gpu.sweep_plan import FileKernel, RungKernel, make_plan
-from core.gpu.worker_messages import Sample
 from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 
 pytestmark = pytest.mark.gpu
 

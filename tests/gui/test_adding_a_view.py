@@ -37,7 +37,7 @@ step_views.VIEW_NAMES += (row.name,)
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.views.dock_area import layout_for
-from gui.scenes.moment_links import parse_link
+from gui.scenes.moment_links import window_link
 from gui.shell.main_window import MainWindow
 
 app = QApplication([])
@@ -56,7 +56,7 @@ for _ in range(20):
     app.processEvents()
 assert page.in_front("Note")
 assert page.views["Note"].caption.text() == f"step {session.step} of {session.n_steps}"
-assert parse_link("tiled?n=8&tile=4&view=Note", ladder, ("light",)).view == "Note"
+assert window_link("tiled?n=8&tile=4&view=Note", ladder, ("light",)).looks["view"] == "Note"
 assert "Note of the step" in window.pictures.gallery.places()
 titles = [action.text() for menu in window.findChildren(QMenu) for action in menu.actions()]
 assert "Note of the step" in titles, titles

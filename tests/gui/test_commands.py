@@ -3,8 +3,8 @@
 import pytest
 
 from core.errors import ParameterError
+from core.links import Link
 from gui import headless
-from gui.scenes.moment_links import Moment
 from gui.shell import app
 from gui.shell.app import parse, parse_start
 from gui.shell.session_persistence import theme_of
@@ -14,9 +14,9 @@ def test_the_command_line(ladder, tmp_path):
     options = parse(["tiled?n=4&tile=2&step=12", "--set", "n=8", "--fresh"])
     assert options.fresh
     start = parse_start(options.rung, {"n": 8}, ladder)
-    assert start == Moment("tiled", {"n": 8, "tile": 2}, 12)
+    assert start == Link("tiled", {"n": 8, "tile": 2}, step=12)
     assert parse_start(None, {}, ladder) is None
-    assert parse_start("coalesced", {}, ladder) == Moment("coalesced", {})
+    assert parse_start("coalesced", {}, ladder) == Link("coalesced", ladder["coalesced"].defaults)
     assert parse_start("a/b.cu", {}, ladder).name == "b.cu"
     with pytest.raises(ParameterError):
         parse_start("tile", {}, ladder)

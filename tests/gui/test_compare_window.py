@@ -6,14 +6,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
+from gui.scenes.configuration import Configuration
 from gui.scenes.launch_differences import factor
-from gui.scenes.moment_links import parse_link
+from gui.scenes.moment_links import configuration_of, window_link
 from gui.scenes.paired_sessions import PRESETS, counterpart
 from gui.scenes.saved_state import Saved
-from gui.scenes.session_values import Configuration
 from gui.shell.menus import compare_page
 from gui.shell.session_persistence import Keeper
 
@@ -430,12 +430,12 @@ def test_a_comparison_is_kept_between_two_starts(compared, window, qtbot, tmp_pa
 def test_the_copied_link_leads_back(compared, window, qapp, ladder):
     window.session.step = 40
     window.moments.copy_link()
-    moment = parse_link(qapp.clipboard().text(), ladder, ("light",))
-    assert moment.versus == window.session.versus
+    moment = window_link(qapp.clipboard().text(), ladder, ("light",))
+    assert configuration_of(moment.versus) == window.session.versus
     assert moment.step == 40
     window.show_page("step")
     window.moments.copy_link()
-    assert parse_link(qapp.clipboard().text(), ladder, ("light",)).versus is None
+    assert window_link(qapp.clipboard().text(), ladder, ("light",)).versus is None
 
 
 @pytest.mark.slow

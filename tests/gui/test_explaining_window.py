@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QApplication
 from core.explain.explanations import Place
 from core.ladder import load_ladder
 from core.recording.record_launch import record
-from gui.scenes.session_values import Breakpoint, Configuration
+from gui.scenes.configuration import Configuration
+from gui.scenes.selection import Breakpoint
 from gui.scenes.why_this_number import Fetched, Step, topic_of_row, topic_of_step
 
 LADDER = load_ladder()

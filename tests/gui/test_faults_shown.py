@@ -15,7 +15,7 @@ from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from gui.scenes import findings_list
-from gui.scenes.grids import grids_of
+from gui.scenes.arrays_as_grids import grids_of
 from gui.scenes.illegal_and_masked_off import (
     Reach,
     faults_in_words,

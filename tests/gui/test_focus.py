@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 
-from gui.scenes.session_values import Breakpoint
+from gui.scenes.selection import Breakpoint
 from gui.shell.pages import PAGES
 
 MS = 20_000

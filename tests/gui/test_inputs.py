@@ -5,7 +5,7 @@ import pytest
 
 from core.errors import ParameterError, TilescopeError
 from gui.looks.theme import theme_names
-from gui.scenes.moment_links import link_to, parse_link
+from gui.scenes.moment_links import link_to, window_link
 from gui.scenes.saved_state import find, load
 from gui.shell.session_persistence import Keeper
 
@@ -65,7 +65,7 @@ def test_they_stay_for_other_rungs_and_sizes_until_the_defaults_come_back(tiled,
 def test_a_lesson_sets_both_as_one_change_and_records_once(tiled, qtbot):
     session, started = tiled.session, []
     tiled.recorder.worker.started.connect(lambda: started.append(session.inputs))
-    wanted = parse_link("tiled?n=4&tile=2&inputs=places", tiled.recorder.ladder, theme_names())
+    wanted = window_link("tiled?n=4&tile=2&inputs=places", tiled.recorder.ladder, theme_names())
     recorded(tiled, qtbot, lambda: tiled.moments.open_moment(wanted))
     assert started == ["places"]
     assert np.array_equal(held(session), PLACES[:4, :4])
@@ -80,13 +80,13 @@ def test_links_carry_them(tiled, qtbot, ladder):
     recorded(tiled, qtbot, lambda: session.update(inputs="places"))
     link = link_to(session)
     assert "inputs=places" in link
-    plain = parse_link("tiled?n=8&tile=4", ladder, theme_names())
+    plain = window_link("tiled?n=8&tile=4", ladder, theme_names())
     recorded(tiled, qtbot, lambda: tiled.moments.open_moment(plain))
     assert session.inputs == "random"
     recorded(tiled, qtbot, lambda: tiled.moments.open_link(link))
     assert np.array_equal(held(session), PLACES)
     with pytest.raises(ParameterError, match="inputs are `ones`: use random, small, places"):
-        parse_link("tiled?inputs=ones", ladder, theme_names())
+        window_link("tiled?inputs=ones", ladder, theme_names())
 
 
 def test_they_are_kept_between_starts(tiled, qtbot, tmp_path):

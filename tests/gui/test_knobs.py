@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from core.guessing.launch_guess import guess_launch
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import apply_theme
+from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import follow, knob_rows, knob_stops, turned
-from gui.scenes.session_values import Configuration
 from gui.shell.main_window import MainWindow
 
 MS = 20_000

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from core.errors import ParameterError, TilescopeError
 from gui.looks.theme import theme_names
-from gui.scenes.moment_links import Named, go_to, moments_in, parse_link, read, text_of, write
+from gui.scenes.lists_of_moments import Named, moments_in, read, text_of, write
+from gui.scenes.moment_links import go_to, window_link
 from gui.scenes.saved_state import load
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
@@ -21,7 +22,7 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 
 @pytest.fixture
 def check(ladder):
-    return lambda link: parse_link(link, ladder, ("light", "dark"))
+    return lambda link: window_link(link, ladder, ("light", "dark"))
 
 
 def test_a_list_is_a_text_that_comes_back(check):
@@ -207,7 +208,7 @@ def test_mutated_links_in_the_window(window, qtbot):
         opened = window.moments.open_link(text)
         assert opened or window.message.sentence.endswith(".")
         if opened:
-            go_to(session, parse_link(text, ladder, theme_names()))  # in what is shown
+            go_to(session, window_link(text, ladder, theme_names()))  # in what is shown
         QApplication.processEvents()
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.moments.open_link("tiled?n=12&tile=4")

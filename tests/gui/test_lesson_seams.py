@@ -5,7 +5,8 @@ from PySide6.QtCore import Qt
 
 from core.ladder import load_ladder
 from gui.looks.theme import apply_theme
-from gui.scenes.session_values import Breakpoint, Configuration, Hover
+from gui.scenes.configuration import Configuration
+from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.why_this_number import Step
 from gui.shell.main_window import MainWindow
 

@@ -7,8 +7,8 @@ import pytest
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint
 from gui.views.phase_table_view import PhaseView
 
 

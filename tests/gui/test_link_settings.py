@@ -8,10 +8,10 @@ from core.errors import ParameterError
 from core.ladder import all_kernels
 from core.lessons.course import load_course
 from core.lessons.lesson_files import read_lesson
-from core.lessons.step_links import parse_link as parse_lesson_link
+from core.links import parse_link
+from gui.scenes.configuration import Conditions, Configuration, Origin
 from gui.scenes.launch_differences import outcome
-from gui.scenes.moment_links import link_to, parse_link, show_pages
-from gui.scenes.session_values import Conditions, Configuration, Origin
+from gui.scenes.moment_links import conditions_of, link_to, show_pages, window_link
 
 RECORDING_MS = 60_000
 
@@ -31,33 +31,34 @@ def test_the_window_reads_the_links_of_every_lesson_as_the_lesson_does(name):
 
     kernels = all_kernels()
     for step in read_lesson(LESSONS_FOLDER / f"{name}.toml").steps:
-        moment = parse_link(str(step.link), kernels, ("light",))
-        assert (moment.rung, moment.at or "") == (step.link.rung, step.link.at)
+        moment = window_link(str(step.link), kernels, ("light",))
+        assert (moment.rung, moment.at) == (step.link.rung, step.link.at)
         assert {**kernels[moment.rung].defaults, **moment.parameters} == step.link.parameters
-        assert moment.given == Conditions(step.link.inputs, step.link.order, step.link.seed)
-        told = {k: str(v) for k, v in moment.pages.items()}
-        assert told == {k: v for k, v in step.link.looks.items() if k in told}
+        assert conditions_of(moment) == Conditions(
+            step.link.inputs, step.link.order, step.link.seed
+        )
+        assert moment.looks == step.link.looks
 
 
 def test_lesson_kernels_are_known_and_stand_in_no_list():
     kernels = all_kernels()
     assert {"memory_kinds", "aat_16"} <= set(kernels)
     assert not {"memory_kinds", "aat_16"} & set(kernels.names)
-    assert parse_link("memory_kinds?blocks=2", kernels, ()).rung == "memory_kinds"
+    assert window_link("memory_kinds?blocks=2", kernels, ()).rung == "memory_kinds"
 
 
 def test_settings_of_pages_go_into_a_link_and_back(ladder, session):
     session.origin = Origin(Configuration("tiled", {"n": 8, "tile": 4}), "")
     wanted = {"device": "GeForce RTX 3090", "size": 1024, "threads": 128, "registers": 0}
     session.update(page="occupancy", order="random", seed=7, **wanted)
-    moment = parse_link(link_to(session), ladder, ())
-    assert moment.pages == wanted
-    assert moment.given == Conditions("random", "random", 7)
+    moment = window_link(link_to(session), ladder, ())
+    assert moment.looks == {"page": "occupancy", **wanted}
+    assert conditions_of(moment) == Conditions("random", "random", 7)
     session.update(device="H200", size=None, ceiling="dram")
     show_pages(session, moment)
     assert {name: getattr(session, name) for name in wanted} == wanted
     assert session.ceiling == ""
-    lesson = parse_lesson_link(link_to(session), ladder)
+    lesson = parse_link(link_to(session), ladder)
     assert (lesson.order, lesson.seed) == ("random", 7)
 
 
@@ -75,13 +76,13 @@ def test_settings_of_pages_go_into_a_link_and_back(ladder, session):
 )
 def test_what_no_page_can_show_is_a_sentence(ladder, key, words):
     with pytest.raises(ParameterError, match=words):
-        parse_link(f"tiled?{key}", ladder, ())
+        window_link(f"tiled?{key}", ladder, ())
 
 
 def test_a_device_is_found_as_the_pages_call_it(ladder):
     named = {"3090": "GeForce RTX 3090", "textbook sm": "Textbook SM", "2.0": "2.0"}
     for text, name in named.items():
-        assert parse_link(f"tiled?device={text}", ladder, ()).pages == {"device": name}
+        assert window_link(f"tiled?device={text}", ladder, ()).looks == {"device": name}
 
 
 @pytest.mark.slow

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gui.looks.theme import apply_theme
-from gui.scenes.session_values import Breakpoint, Configuration
+from gui.scenes.configuration import Configuration
+from gui.scenes.selection import Breakpoint
 from gui.shell.main_window import MainWindow
 from gui.shell.menus import compare_page
 

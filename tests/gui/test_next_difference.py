@@ -5,10 +5,10 @@ from PySide6.QtCore import Qt
 
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
+from gui.scenes.configuration import Configuration
 from gui.scenes.matching_steps import Cost, Pairs, largest_difference, next_difference
 from gui.scenes.paired_sessions import PRESETS, Comparison
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.shell.menus import compare_page
 
 MS = 20_000

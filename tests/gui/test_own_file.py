@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from core.compiler.kernel_parameters import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
-from core.own_files.launch_texts import FileLaunch
 from core.recording import record_launch
+from core.user_files.launch_texts import FileLaunch
 from gui.commands import editing_and_opening
 from gui.jobs.opening_work import open_job
+from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import FILE, array_text, split_array
-from gui.scenes.session_values import Breakpoint, Configuration
+from gui.scenes.selection import Breakpoint
 from gui.views.launch_form import FileForm, LaunchRows
 
 RECORDING_MS = 20_000

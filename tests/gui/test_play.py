@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage
 from gui.commands.saving_pictures import WINDOW
 from gui.pictures import image_of
 from gui.scenes.refresh_queue import LEAST_A_SECOND
-from gui.scenes.session_values import MAX_SPEED
+from gui.scenes.setting_choices import MAX_SPEED
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.session_view import SessionView
 

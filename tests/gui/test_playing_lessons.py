@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QPushButton
 from core.lessons.course import course_lesson, load_course
 from core.lessons.lesson_expressions import Element
 from core.lessons.posing_and_marking import right_answer
+from core.links import parse_link
 from gui.looks.theme import apply_theme
-from gui.scenes.moment_links import Named, parse_link
+from gui.scenes.lists_of_moments import Named
 from gui.scenes.why_this_number import OfQuestion
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper
@@ -336,7 +337,7 @@ def test_each_text_that_is_run_is_marked(window, qtbot):
         with qtbot.waitSignal(window.recorder.recorded, timeout=MOST_MS):
             teaching.bench.run_source()
 
-    other = parse_link("tiled?n=4&tile=2&step=12", window.recorder.ladder, ["light"])
+    other = parse_link("tiled?n=4&tile=2&step=12", window.recorder.ladder)
     window.recorder.arrived.connect(lambda: setattr(window.moments, "awaited", other))
     run(exercise.start.replace("+", "-"))  # while the window waits for something else
     assert sitting.stage == "marking"

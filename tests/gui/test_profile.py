@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gui.commands.nsight_profile import NO_LAUNCH
+from gui.scenes.configuration import Profile
 from gui.scenes.counter_table import (
     CounterRow,
     ProfileRow,
@@ -13,7 +14,6 @@ from gui.scenes.counter_table import (
     profile_caption,
     profile_rows,
 )
-from gui.scenes.session_values import Profile
 
 DATA = Path(__file__).parents[1] / "data" / "ncu"
 PRINTED = DATA / "as_compiled-printed.csv"

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QApplication, QComboBox, QTabBar, QTableView, QToo
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme, current_theme, theme_names
+from gui.scenes.arrays_as_grids import close_up, grids_of, scrolled
 from gui.scenes.block_history import history_of
-from gui.scenes.grids import close_up, grids_of, scrolled
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.shell.app import fit_screen
 from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES

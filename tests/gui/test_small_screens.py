@@ -162,7 +162,7 @@ def test_a_control_that_grows_is_shown_whole(qtbot, qapp):
     around = QWidget()
     qtbot.addWidget(around)
     box.addItem("short")
-    row = TwoParts((label,), (box,), 8)
+    row = TwoParts((label,), (box,))
     row.setParent(around)
     around.show()
     qtbot.waitExposed(around)

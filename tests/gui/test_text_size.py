@@ -1,18 +1,32 @@
 """Text size: every view, menu and dialog follows, and it is kept between starts."""
 
 import json
+from collections import Counter
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QTabBar, QToolButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QLabel,
+    QLayout,
+    QMenu,
+    QPushButton,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 
 from gui.looks.style_sheet import rules, size_rules, window_name
-from gui.looks.theme import NORMAL, current_theme, load_theme, theme_names
+from gui.looks.theme import NORMAL, apply_theme, current_theme, load_theme, theme_names
+from gui.scenes.launch_form import KnobRow
 from gui.scenes.saved_state import Saved, load, save
 from gui.scenes.session import Session
-from gui.scenes.session_values import TEXT_SIZES
+from gui.scenes.setting_choices import TEXT_SIZES
 from gui.shell.session_persistence import Keeper, text_size_of
+from gui.views.answer_fields import OrderField
+from gui.views.captions_and_panels import Panel
+from gui.views.launch_form import KnobRows
 
 
 class Screen:
@@ -165,3 +179,45 @@ def test_a_chosen_size_is_kept_and_a_guess_is_not(window, tmp_path):
     assert load(path).text_size == 0
     save(Saved(text_size=130), path)
     assert load(path).text_size == 130
+
+
+def edges_of(window):
+    """How many layouts there are of each kind of widget, edges and gap."""
+    found = Counter()
+    for widget in window.findChildren(QWidget):
+        for layout in widget.findChildren(QLayout):
+            edges = layout.contentsMargins()
+            found[type(widget), edges.left(), edges.right(), layout.spacing()] += 1
+    return found
+
+
+def test_distances_follow_and_come_back(window, qtbot):
+    """Of a page that is seen, and of one that is hidden meanwhile."""
+    window.pages.open("occupancy")
+    window.pages.open("step")
+    before = edges_of(window)
+    assert (Panel, 12, 8, 2) in before
+    wear(window, 150)
+    assert window.transport.rows.contentsMargins().left() == 18
+    large = edges_of(window)
+    assert (Panel, 12, 8, 2) not in large
+    assert (Panel, 18, 12, 2) in large
+    wear(window, NORMAL)
+    assert edges_of(window) == before
+
+
+def test_fields_of_a_kernel_have_the_room_of_their_type(qapp, qtbot):
+    apply_theme(qapp, "light")
+    rows, lines = KnobRows(), OrderField(["a = 1;", "b = 2;"], code=True)
+    for widget in (rows, lines):
+        qtbot.addWidget(widget)
+        widget.show()
+    rows.show_rows((KnobRow("define", "TILE", 8, (4, 8, 16), "of the file"),))
+    wide, high = rows.fields["TILE"].width(), lines.pool.height()
+    apply_theme(qapp, "light", 200)
+    rows.restyle()
+    QApplication.sendEvent(lines.pool, QEvent(QEvent.Type.StyleChange))
+    qtbot.waitUntil(lambda: rows.fields["TILE"].width() > 1.9 * wide)
+    assert lines.pool.font().pointSizeF() == pytest.approx(2 * 0.9 * load_theme("light").sizes.mono)
+    assert lines.pool.height() > 1.5 * high
+    apply_theme(qapp, "light")

@@ -234,7 +234,7 @@ def test_one_column_of_the_phase_table(window, qtbot):
 
 @pytest.mark.slow
 def test_hovering_another_view_tells_nothing_of_a_veiled_one(window, qtbot):
-    from gui.scenes.session_values import Hover
+    from gui.scenes.selection import Hover
 
     shown_at(window, qtbot, "matrices.loaded")
     session, matrices = window.session, window.step_page.matrices

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler import builds, clang, disk_cache, nvrtc, shipped_ptx
-from core.compiler.builds import build_of, compile_ptx
+from core.compiler import clang, compile_ptx_and_cubin, disk_cache, nvrtc, shipped_ptx
+from core.compiler.compile_ptx_and_cubin import build_of, compile_ptx
 from core.compiler.nvrtc import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
@@ -40,8 +40,8 @@ def no_nvrtc(monkeypatch):
         monkeypatch.setattr(module, "library_path", missing)
     monkeypatch.setattr(nvrtc, "library", missing)
     sys.modules["core.compiler.compile_request"]._tools.cache_clear()
-    monkeypatch.setattr(builds, "_builds", builds._Cache(32))
-    monkeypatch.setattr(builds, "_cubins", builds._Cache(32))
+    monkeypatch.setattr(compile_ptx_and_cubin, "_builds", compile_ptx_and_cubin._Cache(32))
+    monkeypatch.setattr(compile_ptx_and_cubin, "_cubins", compile_ptx_and_cubin._Cache(32))
     yield
     sys.modules["core.compiler.compile_request"]._tools.cache_clear()
 
@@ -57,7 +57,7 @@ def made_by_nvrtc(workload, monkeypatch):
     with monkeypatch.context() as patched:
         as_the_script(patched)
         patched.setattr(shipped_ptx, "find", lambda *_: None)
-        patched.setattr(builds, "_builds", builds._Cache(2))
+        patched.setattr(compile_ptx_and_cubin, "_builds", compile_ptx_and_cubin._Cache(2))
         return compile_ptx(
             workload.source, source_name=workload.source_name, defines=workload.defines,
             kernel=workload.kernel,

@@ -25,8 +25,8 @@ from core.distributed import cluster_workers
 from core.distributed.cluster import Cluster, checked_address
 from core.errors import GpuUnavailable, TilescopeError
 from core.gpu.driver_session import describe_devices
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.sweep_plan import RungKernel, make_plan
-from core.gpu.worker_messages import WorkerFailure
 from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
 from core.tuning.parameter_search import Task, ranked, scan_point

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.errors import GpuUnavailable
 from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, with_samples
-from core.gpu.worker_messages import Begun, Sample, Sensed, Stage, WorkerFailure
+from core.gpu.events_and_failures import Begun, Sample, Sensed, Stage, WorkerFailure
 
 FAKE_DEVICE = DeviceReport(
     0, "Fake GPU", (9, 0), 132, 1980.0, 3201.0, 6144, 150 << 30, 60 << 20, 228 << 10, 227 << 10,
@@ -43,7 +43,7 @@ def fake_benchmark(job):
     import signal
     import time
 
-    from core.gpu.worker_messages import report, stop
+    from core.gpu.events_and_failures import report, stop
 
     report(Stage("running the kernel once", 1.0))
     if job.subject.seed == 13:

@@ -5,7 +5,7 @@ import threading
 import time
 
 from core.errors import CompileError, GpuUnavailable, UnsupportedPtx
-from core.gpu.worker_messages import Sample, Stage, WorkerFailure, report, stop
+from core.gpu.events_and_failures import Sample, Stage, WorkerFailure, report, stop
 
 
 def samples(count, pause=0.0):

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from core.gpu import driver_session as sessions
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.loaded_launch import LoadedKernel
-from core.gpu.worker_messages import WorkerFailure
 from core.launch import ArrayArgument, Dim3, InlineArgument, Launch, Member, ScalarArgument
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from core.errors import CompileError, GpuUnavailable
 from core.gpu.benchmark_job import Timing
+from core.gpu.events_and_failures import Sample, WorkerFailure
 from core.gpu.result_files import Journal, read_journal, read_results
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told
 from core.gpu.sweep_plan import RungKernel, make_plan
-from core.gpu.worker_messages import Sample, WorkerFailure
 from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
 from tests.core.gpu.fake_gpu import FakeGpu, fake_benchmark

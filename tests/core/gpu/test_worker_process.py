@@ -19,7 +19,7 @@ from core.errors import (
     TilescopeError,
     UnsupportedPtx,
 )
-from core.gpu.worker_messages import Sample, Stage, WorkerFailure
+from core.gpu.events_and_failures import Sample, Stage, WorkerFailure
 from core.gpu.worker_process import GpuWorker
 from tests.core.gpu import fake_jobs
 

@@ -11,9 +11,9 @@ from core.errors import ArgumentError
 from core.guessing.argument_guesses import _is_index
 from core.guessing.launch_guess import completed, first_kernel
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.preprocessor import taken
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 SQUARE = """__global__ void square(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -240,3 +240,28 @@ def test_many_variables_with_elements_cost_little_time():
     assert not _is_index("d", text)
     assert _is_index("d", f"{text} h[v3999] = 1;")
     assert time.process_time() - started < 3  # a search of the text for each took over ten
+
+
+ROWS_OF_FEW = """struct State { float *logits, *losses; int V, P; };
+__global__ void lose(float *logits, float *losses, float *probs, int V, int P, int T) {
+    int row = blockIdx.x;
+    for (int i = threadIdx.x; i < V; i += blockDim.x) {
+        losses[row] += logits[row * P + i];
+        if (probs) probs[row * P + i] = 1;
+    }
+}
+void run(State *state, int T) {
+    lose<<<T, 1024>>>(state->logits, state->losses, (float *)NULL, state->V, state->P, T);
+}
+void describe(State *state) { state->V = 50257; state->P = 50304; }
+int main() { State state; describe(&state); run(&state, 4096); }
+"""
+
+
+def test_rows_of_which_nothing_is_said_are_no_square_of_gigabytes():
+    guess = completed(ROWS_OF_FEW, FileLaunch("k.cu", "", "", "", ""))
+    arguments = dict(guess.launch.arguments)
+    assert (arguments["V"], arguments["P"]) == ("50257", "50304")
+    assert arguments["probs"] == "null"  # a cast of null is null
+    workload = file_workload(ROWS_OF_FEW, guess.launch)
+    assert all(array.data.size <= 1 << 20 for array in workload.launch.arrays)

@@ -48,3 +48,11 @@ def test_nothing_is_guessed_for_a_program_that_is_wrong_otherwise():
 def test_a_name_that_is_indexed_is_no_number():
     source = "__global__ void k(float *d_A, int n) { d_A[0] = A[n * WIDTH]; }\n"
     assert undefined_macros(source, "k", {}, {}, "k.cu") == {"WIDTH": False}
+
+
+def test_they_come_in_the_order_of_the_program():
+    names = ["ROWS", "COLS", "SIDE", "REACH", "DEPTH", "TURNS", "HALO"]
+    calls = "".join(f"__device__ int f{i}() {{ return {n}; }}\n" for i, n in enumerate(names))
+    uses = " + ".join(f"f{i}()" for i in reversed(range(len(names))))
+    source = f"{calls}__global__ void k(int *a) {{ a[0] = {uses}; }}\n"
+    assert list(undefined_macros(source, "k", {}, {}, "k.cu")) == names

@@ -9,7 +9,7 @@ from core.lessons.lesson import Choice, Edit, Number
 from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.lesson_files import inside, must_include_nothing_else, read_lesson
-from core.lessons.step_links import parse_link
+from core.links import parse_link
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, LADDER, write_lesson
 
 
@@ -201,6 +201,6 @@ def test_other_numbers_move_the_pages_along():
     ladder = load_ladder()
     link = parse_link("tiled?n=64&tile=16&page=occupancy&threads=512", ladder)
     varied = link.varied({"threads": 384, "device": "T4", "tile": 8, "own": "x"}, ladder)
-    assert dict(varied.looks) == {"page": "occupancy", "threads": "384", "device": "T4"}
+    assert dict(varied.looks) == {"page": "occupancy", "threads": 384, "device": "T4"}
     assert varied.parameters["tile"] == 8
     assert parse_link(str(varied), ladder) == varied, "as the window reads it"

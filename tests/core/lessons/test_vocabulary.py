@@ -13,8 +13,8 @@ from core.lessons.launch_cache import Recorder
 from core.lessons.lesson import TARGETS
 from core.lessons.lesson_expressions import Element, Expression, LessonError
 from core.lessons.lesson_files import lesson_ladder
-from core.lessons.step_links import parse_link
 from core.lessons.vocabulary import VOCABULARY, Situation, check_of_calls
+from core.links import parse_link
 
 LADDER = lesson_ladder(load_ladder()["tiled"].source_file.parent)
 RECORDER = Recorder(LADDER)

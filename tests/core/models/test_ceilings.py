@@ -15,8 +15,8 @@ from core.gpu.benchmark_result import achieved, reported_device
 from core.gpu.result_files import load_recorded
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
+from core.models.ceiling_counts import Counts, measure
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_needs import Counts, measure
 
 LADDER, DEVICES = load_ladder(), load_devices()
 RTX_3090, H200 = DEVICES.find("RTX 3090"), DEVICES.find("H200")

@@ -16,7 +16,7 @@ import pytest
 from core.compiler.cubin import Factor, MachineInstruction
 from core.errors import TilescopeError
 from core.ladder import load_ladder
-from core.models.launch_needs import measure, measure_rung
+from core.models.ceiling_counts import measure, measure_rung
 from core.models.machine_code_bounds import (
     BasicBlock,
     basic_blocks,

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from core.recording import count_launch
 from core.recording.record_launch import record
 from core.rules import global_memory, shared_memory
-from core.trace import EventKind, WarpAccess
+from core.trace import EventKind
+from core.trace.access import WarpAccess
 from tests.core.emulator.machines import line_of, trace_of, workload
 
 MANY = settings(max_examples=60, deadline=None, derandomize=True, database=None)
@@ -23,8 +24,8 @@ BASE = 1 << 46
 
 def warp(addresses, active, width: int, space: str = "global") -> WarpAccess:
     return WarpAccess(
-        space, width, np.array(addresses, np.int64), np.array(active, bool),
-        np.full(32, -1, np.int64), np.zeros(32, np.float32),
+        0, "load", space, width, 1, None, np.array(addresses, np.int64), np.array(active, bool),
+        np.zeros(32, np.float32),
     )  # fmt: skip
 
 

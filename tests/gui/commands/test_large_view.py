@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from core.errors import ParameterError
 from core.recording.record_launch import record
 from gui.looks.theme import theme_names
-from gui.scenes.moment_links import go_to, link_to, parse_link
+from gui.scenes.moment_links import go_to, link_to, window_link
 from gui.scenes.step_views import VIEW_NAMES
 from gui.shell.session_persistence import Keeper
 
@@ -177,7 +177,7 @@ def test_ctrl_0_brings_all_back_too(filled):
 
 @pytest.mark.slow
 def test_a_link_carries_it(filled, ladder, window):
-    from gui.scenes.session_values import Configuration, Origin
+    from gui.scenes.configuration import Configuration, Origin
 
     session = filled.session
     session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "")
@@ -186,14 +186,14 @@ def test_a_link_carries_it(filled, ladder, window):
     link = link_to(session)
     assert "view=Shared&large=1" in link
     session.update(view="Source", large=False)
-    go_to(session, parse_link(link, ladder, theme_names()))
+    go_to(session, window_link(link, ladder, theme_names()))
     assert session.large
     assert session.view == "Shared"
     assert alone(filled, "Shared")
-    go_to(session, parse_link("tiled?n=16&tile=8", ladder, theme_names()))
+    go_to(session, window_link("tiled?n=16&tile=8", ladder, theme_names()))
     assert not session.large
     with pytest.raises(ParameterError, match="view is `Bank`: use one of Matrices, Warp"):
-        parse_link("tiled?view=Bank", ladder, theme_names())
+        window_link("tiled?view=Bank", ladder, theme_names())
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The left column makes room in a window that is narrow for its type, and comes back when asked."""
 
-from PySide6.QtWidgets import QWidget
-
 from gui.commands.left_column import ROOM
 from gui.views.dock_area import units
 
@@ -56,9 +54,6 @@ def test_after_a_lesson_it_has_the_width_it_had(window, qtbot):
     body = window.body
     body.setSizes([window.left.minimumWidth() + 37, body.width()])
     width = body.sizes()[0]
-    panel = QWidget()
-    panel.hide()
-    window.left_column.take_lesson_panel(panel)
     for _ in range(2):
         window.left_column.show_lesson(True)
         assert window.left.isHidden()

@@ -9,9 +9,10 @@ from core.cancelling import is_cancelled
 from core.errors import Cancelled
 from core.guessing.launch_guess import guess_launch
 from core.ladder import load_ladder
+from gui.background import close_workers
 from gui.commands.recording import Recorder
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 
 MS = 20_000
 LARGE = Configuration("tiled", {"n": 256, "tile": 16})  # only the block looked at is recorded
@@ -32,7 +33,7 @@ def recorder(qtbot):
     with qtbot.waitSignal(recorder.recorded, timeout=MS):
         recorder.ask(LARGE)
     yield recorder
-    recorder.close()
+    close_workers(recorder)
 
 
 def sizes(recorder):

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QMenu
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.breakpoints import break_rows, break_steps, carried_over, line_starts, stops_of
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint
 from gui.views.tables import PlaceList, PlaceRow
 
 RECORDING_MS = 20_000
@@ -65,7 +65,7 @@ def test_an_element_stops_at_every_step_that_touches_it(traces, name):
 
 
 def test_a_vector_access_touches_all_of_its_elements():
-    from core.own_files.launch_texts import FileLaunch, file_workload
+    from core.user_files.launch_texts import FileLaunch, file_workload
 
     source = "__global__ void k(float4* a) { a[threadIdx.x] = a[8]; }"
     launch = FileLaunch("x.cu", "k", "1", "4", "0", "", (("a", "random:float32[64]"),))

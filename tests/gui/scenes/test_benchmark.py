@@ -7,9 +7,9 @@ import pytest
 
 from core.errors import GpuUnavailable
 from core.gpu.benchmark_job import Timing
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.result_files import read_results, write_results
 from core.gpu.sweep_plan import RungKernel, make_plan
-from core.gpu.worker_messages import WorkerFailure
 from gui.scenes.benchmark import (
     HERE,
     RECORDED,

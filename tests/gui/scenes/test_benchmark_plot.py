@@ -10,7 +10,7 @@ from core.gpu.benchmark_result import Readings, with_samples
 from core.gpu.result_files import load_recorded
 from core.gpu.sweep import Failure
 from core.gpu.sweep_plan import FileKernel
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.scenes.benchmark import (
     CUBLAS,
     RECORDED,
@@ -36,7 +36,7 @@ from gui.scenes.benchmark import (
     templated,
 )
 from gui.scenes.benchmark_plot import Request, curves, far_apart, plot_sentence, values_of
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 from tests.core.gpu.test_benchmark_result import RESULT
 
 CONFIGURED = Configuration("tiled", {"n": 16, "tile": 4})

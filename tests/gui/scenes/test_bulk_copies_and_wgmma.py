@@ -9,8 +9,8 @@ from core.ladder import all_kernels, load_ladder
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from gui.looks.theme import apply_theme
+from gui.scenes.arrays_as_grids import bounding_box, grids_of
 from gui.scenes.block_history import history_of
-from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.session import Session
 from gui.scenes.transport_bar import event_caption, step_words, timeline_of

@@ -12,14 +12,14 @@ from core.devices.device_table import find_capability, load_devices
 from core.devices.occupancy import Resources, occupancy
 from core.errors import TilescopeError
 from core.gpu.result_files import load_recorded
+from core.models.ceiling_counts import measure, measure_rung
 from core.models.ceilings import Ceilings, ceilings
-from core.models.launch_needs import measure, measure_rung
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import occupancy_shown as sm
 from gui.scenes import roofline
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 
 H200 = load_devices().find("H200")
 SEED, _ = find_capability("Textbook SM")

@@ -7,7 +7,7 @@ import pytest
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
-from gui.scenes.grids import grids_of
+from gui.scenes.arrays_as_grids import grids_of
 from gui.scenes.illegal_and_masked_off import Guards, Reach, Reaches, guards_of, zero_filled
 from gui.scenes.matrices import matrix_scene
 from tests.gui.fake_kernels import simple, tiled, vector_add

@@ -8,6 +8,7 @@ import pytest
 from core.gpu.result_files import load_recorded
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
+from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.findings_list import fault_names
 from gui.scenes.launch_differences import (
     Difference,
@@ -23,7 +24,6 @@ from gui.scenes.launch_differences import (
 )
 from gui.scenes.paired_sessions import Naming, naming, older
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration, Origin
 
 
 @pytest.fixture(scope="module")

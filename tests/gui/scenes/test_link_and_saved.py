@@ -12,22 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from core.errors import ParameterError, TilescopeError
-from core.lessons.step_links import parse_link as parse_lesson_link
-from core.own_files.launch_texts import FileLaunch
-from gui.scenes.moment_links import (
-    LONGEST,
-    LONGEST_READ,
-    MOST_SOURCE,
-    Moment,
-    Named,
-    checksum,
-    go_to,
-    link_to,
-    pack,
-    parse_link,
-)
+from core.links import LONGEST, LONGEST_READ, MOST, MOST_SOURCE, Link, checksum, pack, parse_link
+from core.user_files.launch_texts import FileLaunch
+from gui.scenes.configuration import Configuration, Origin
+from gui.scenes.lists_of_moments import Named
+from gui.scenes.moment_links import go_to, link_to, window_link
 from gui.scenes.saved_state import Saved, find, load, merged, said_aside, save, selection
-from gui.scenes.session_values import MOST, PAGE_KEYS, Breakpoint, Configuration, Origin
+from gui.scenes.selection import Breakpoint
+from gui.scenes.setting_choices import PAGE_KEYS
 from gui.shell.pages import PAGES
 
 THEMES = ("light", "dark", "projector")
@@ -35,11 +27,13 @@ THEMES = ("light", "dark", "projector")
 
 def test_a_link_says_all(ladder):
     text = "tiled?n=4&tile=2&step=12&block=3&thread=1&theme=dark"
-    found = parse_link(text, ladder, THEMES)
-    assert found == Moment("tiled", {"n": 4, "tile": 2}, 12, 3, 1, "dark")
-    assert parse_link(f'tilescope "{text}"', ladder, THEMES) == found
-    assert parse_link("tiled", ladder, THEMES) == Moment("tiled")
-    assert parse_link("tiled?", ladder, THEMES).step is None
+    found = window_link(text, ladder, THEMES)
+    assert found == Link(
+        "tiled", {"n": 4, "tile": 2}, step=12, block=3, thread=1, looks={"theme": "dark"}
+    )
+    assert window_link(f'tilescope "{text}"', ladder, THEMES) == found
+    assert window_link("tiled", ladder, THEMES) == Link("tiled", ladder["tiled"].defaults)
+    assert window_link("tiled?", ladder, THEMES).step is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +64,7 @@ def test_a_link_says_all(ladder):
         ("tiled?line=999999999999999999", "line is 999999999999999999: 2147483647 is the most"),
         ("tiled?vs=tiled&vs.n=99999999999", "vs.n is 99999999999: 2147483647 is the most"),
         ("tiled?element=A[0,999999999999]", "2147483647 is the most in an index"),
-        ("tiled?page=home", "page is `home`: use one of step, compare, benchmark"),
+        ("tiled?page=home", "page is `home`: use step, compare, benchmark"),
         ("tiled?element=A[\u0664]", "write it as A[0,2]"),
         ("tiled?n=" + "1" * LONGEST_READ, "has 16,008 characters, and 16,000 is the most"),
         ("~nobody-of-this-name/x.cu?step=1", "there is no such user's folder"),
@@ -93,7 +87,7 @@ def test_a_link_says_all(ladder):
 )
 def test_malformed_links_are_one_sentence(ladder, text, words):
     with pytest.raises(ParameterError) as caught:
-        parse_link(text, ladder, THEMES)
+        window_link(text, ladder, THEMES)
     assert words in str(caught.value)
     assert str(caught.value).endswith(".")
 
@@ -105,7 +99,9 @@ def test_a_link_holds_its_page_and_no_theme(ladder, session):
         session.page = page
         link = link_to(session)
         assert "theme" not in link
-        assert parse_link(link, ladder, THEMES).page == (None if page == "step" else page)
+        assert window_link(link, ladder, THEMES).looks.get("page") == (
+            None if page == "step" else page
+        )
     assert tuple(page.key for page in PAGES) == PAGE_KEYS
 
 
@@ -141,7 +137,7 @@ def test_mutated_links_are_followed_or_one_sentence(ladder, session):
         text = mutated(SEEDS[number % len(SEEDS)], rng, LETTERS)
         moment, said = None, ""
         try:
-            moment = parse_link(text, ladder, THEMES)
+            moment = window_link(text, ladder, THEMES)
         except ParameterError as error:
             said = str(error)
         assert said.endswith(".") == (moment is None), (text, said)
@@ -159,11 +155,11 @@ def test_a_bomb_is_given_up_before_it_takes_memory(ladder):
     assert len(text) < LONGEST
     tracemalloc.start()
     with pytest.raises(ParameterError, match="more than"):
-        parse_link(f"tiled?source={text}", ladder, THEMES)
+        window_link(f"tiled?source={text}", ladder, THEMES)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1 << 20
-    assert parse_link(f"tiled?source={pack('x' * MOST_SOURCE)}", ladder, THEMES).source
+    assert window_link(f"tiled?source={pack('x' * MOST_SOURCE)}", ladder, THEMES).source
 
 
 def test_a_link_leads_back(ladder, session):
@@ -171,8 +167,8 @@ def test_a_link_leads_back(ladder, session):
     for source in (None, edited):
         session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}, source), "")
         session.update(block=2, step=17, thread=9)
-        found = parse_link(link_to(session), ladder, THEMES)
-        expected = Moment("tiled", {"n": 16, "tile": 8}, 17, 2, 9, None, source)
+        found = window_link(link_to(session), ladder, THEMES)
+        expected = Link("tiled", {"n": 16, "tile": 8}, step=17, block=2, thread=9, source=source)
         assert found == expected
         session.update(block=0, step=0, thread=0)
         assert go_to(session, found) == ""
@@ -181,7 +177,7 @@ def test_a_link_leads_back(ladder, session):
 
 def test_places_that_the_launch_has_not(session):
     last = session.n_steps - 1
-    sentence = go_to(session, Moment("tiled", {}, 9999, 77, 64))
+    sentence = go_to(session, Link("tiled", step=9999, block=77, thread=64))
     assert sentence == (
         f"The launch has no step 9999 (the last is step={last}) and no thread 64 (the last is "
         "thread=63) and no block 77 (the last is block=3); a link counts from 0."
@@ -216,34 +212,34 @@ def test_a_link_to_a_file_leads_back(ladder, session, path, source):
     session.update(block=1, step=5, thread=3, line=7, element=("A", (2, 1)), heat=True)
     link = link_to(session)
     assert " " not in link
-    found = parse_link(f'tilescope "{link}"', ladder, THEMES)
+    found = window_link(f'tilescope "{link}"', ladder, THEMES)
     assert found.own == own
     assert (found.rung, found.parameters, found.source) == ("", {}, source)
-    assert (found.block, found.step, found.thread, found.line) == (1, 5, 3, 7)
-    assert (found.element, found.looks, found.theme) == (("A", (2, 1)), {"heat": True}, None)
+    assert (found.block, found.step, found.thread) == (1, 5, 3)
+    assert found.looks == {"line": 7, "element": ("A", (2, 1)), "heat": True}
     assert found.check == (checksum("// as it is") if source is None else None)
     compared = link_to(session, Configuration("", {}, "// b\n", own))
-    assert parse_link(compared, ladder, THEMES).versus == Configuration("", {}, "// b\n", own)
+    assert window_link(compared, ladder, THEMES).versus == Link(source="// b\n", own=own)
     compared = link_to(session, Configuration("tiled", {"n": 16, "tile": 8}))
-    versus = parse_link(compared, ladder, THEMES).versus
-    assert versus == Configuration("tiled", {"n": 16, "tile": 8})
+    versus = window_link(compared, ladder, THEMES).versus
+    assert versus == Link("tiled", {"n": 16, "tile": 8})
 
 
 def test_a_short_link_to_a_file_says_little(ladder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = parse_link("mine.cu?arg.n=9&step=3", ladder, THEMES)
+    found = window_link("mine.cu?arg.n=9&step=3", ladder, THEMES)
     assert found.own == FileLaunch(str(tmp_path / "mine.cu"), "", "", "", "", "", (("n", "9"),))
     assert not found.own.complete
-    assert parse_link("tilescope://tiled?n=4", ladder, THEMES).rung == "tiled"
-    assert parse_link("tilescope:/a/b.cu?step=1", ladder, THEMES).own.path == "/a/b.cu"
+    assert window_link("tilescope://tiled?n=4", ladder, THEMES).rung == "tiled"
+    assert window_link("tilescope:/a/b.cu?step=1", ladder, THEMES).own.path == "/a/b.cu"
 
 
 def test_line_element_and_looks_are_taken_up(session):
-    moment = Moment("tiled", line=4, element=("A", (2, 1)), looks={"heat": True}, check="0")
+    moment = Link("tiled", looks={"line": 4, "element": ("A", (2, 1)), "heat": True}, check="0")
     session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "text")
     assert go_to(session, moment) == "The file has been changed since this link was made."
     assert (session.line, session.element, session.heat) == (4, ("A", (2, 1)), True)
-    wrong = Moment("tiled", element=("A", (99, 1)), check=checksum("text"))
+    wrong = Link("tiled", looks={"element": ("A", (99, 1))}, check=checksum("text"))
     assert go_to(session, wrong) == "The launch has no element A[99,1]."
 
 
@@ -442,9 +438,9 @@ def test_what_of_a_session_is_kept(session):
 
 def test_what_a_link_does_not_say_is_as_at_first(ladder, session):
     session.update(block=2, thread=9, step=17, line=3, element=("A", (1, 1)), heat=True)
-    assert go_to(session, Moment("tiled", step=5)) == ""
+    assert go_to(session, Link("tiled", step=5, block=2, thread=9, exact=False)) == ""
     assert (session.block, session.thread, session.element) == (2, 9, ("A", (1, 1)))
-    assert go_to(session, parse_link("tiled?n=16&tile=8&step=6", ladder, THEMES)) == ""
+    assert go_to(session, window_link("tiled?n=16&tile=8&step=6", ladder, THEMES)) == ""
     assert (session.block, session.thread, session.step) == (0, 0, 6)
     assert (session.line, session.element, session.heat) == (None, None, False)
 
@@ -455,31 +451,31 @@ def test_a_link_without_a_step_goes_to_the_first_access(ladder, session):
         session.update(block=2, step=session.n_steps - 3)
         link = f"tiled?n=16&tile=8&block={block}"
         session.block = block
-        assert go_to(session, parse_link(link, ladder, THEMES)) == ""
+        assert go_to(session, window_link(link, ladder, THEMES)) == ""
         assert (session.block, session.step) == (block, first)
     session.step = 17
-    assert go_to(session, Moment("tiled", block=1)) == ""
+    assert go_to(session, Link("tiled", block=1, exact=False)) == ""
     assert session.step == 17, "what an earlier session left open stays"
 
 
 def test_a_link_names_its_step(ladder, session):
-    found = parse_link("tiled?n=16&tile=8&block=1&at=load:B@phase1", ladder, THEMES)
+    found = window_link("tiled?n=16&tile=8&block=1&at=load:B@phase1", ladder, THEMES)
     assert go_to(session, found) == ""
     access = session.block_trace.access(session.step)
     assert (session.block, access.kind, access.target) == (1, "load", "B")
     assert int(session.block_trace.phase[session.step]) == 1
-    gone = parse_link("tiled?n=16&tile=8&at=load:B@phase7", ladder, THEMES)
+    gone = window_link("tiled?n=16&tile=8&at=load:B@phase7", ladder, THEMES)
     assert go_to(session, gone) == "The launch has no step load:B@phase7 in block 0."
     with pytest.raises(ParameterError, match="names no step"):
-        parse_link("tiled?at=lod:B", ladder, THEMES)
+        window_link("tiled?at=lod:B", ladder, THEMES)
 
 
 def test_a_lesson_reads_what_the_window_copies(ladder, session):
     session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "")
     session.update(block=2, step=17, thread=9, heat=True, line=29, element=("A", (0, 2)))
-    found = parse_lesson_link(link_to(session), ladder)
+    found = parse_link(link_to(session), ladder)
     assert (found.rung, dict(found.parameters)) == ("tiled", {"n": 16, "tile": 8})
     assert (found.block, found.step, found.thread) == (2, 17, 9)
     versus = Configuration("tiled", {"n": 16, "tile": 4})
-    compared = parse_lesson_link(link_to(session, versus), ladder)
+    compared = parse_link(link_to(session, versus), ladder)
     assert dict(compared.versus.parameters) == {"n": 16, "tile": 4}

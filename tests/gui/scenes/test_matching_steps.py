@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gui.jobs.record_work import make_workload
+from gui.scenes.configuration import Configuration
 from gui.scenes.matching_steps import Anchor, Course, Lockstep, course_of
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ from core.errors import ParameterError
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import theme_names
+from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.launch_differences import Difference, differences, verdict
 from gui.scenes.matching_steps import same_place
-from gui.scenes.moment_links import link_to, parse_link
+from gui.scenes.moment_links import configuration_of, link_to, window_link
 from gui.scenes.paired_sessions import PRESETS, Comparison, launch_text, moment_text
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration, Hover, Origin
 
 
 @pytest.fixture(scope="module")
@@ -258,14 +259,15 @@ def test_a_launch_that_is_not_counted_whole_is_not_compared_in_silence(launches)
 
 
 def test_a_link_says_what_is_compared(ladder):
-    moment = parse_link("tiled?n=64&tile=8&step=12&vs=coalesced&vs.block_y=2", ladder, ("light",))
+    moment = window_link("tiled?n=64&tile=8&step=12&vs=coalesced&vs.block_y=2", ladder, ("light",))
     assert (moment.rung, dict(moment.parameters), moment.step) == (
         "tiled",
         {"n": 64, "tile": 8},
         12,
     )
-    assert moment.versus == Configuration("coalesced", {"n": 64, "block_x": 32, "block_y": 2})
-    assert parse_link("tiled?n=8", ladder, ()).versus is None
+    versus = Configuration("coalesced", {"n": 64, "block_x": 32, "block_y": 2})
+    assert configuration_of(moment.versus) == versus
+    assert window_link("tiled?n=8", ladder, ()).versus is None
 
 
 @pytest.mark.parametrize(
@@ -281,21 +283,21 @@ def test_a_link_says_what_is_compared(ladder):
 )
 def test_a_wrong_comparison_is_a_sentence(ladder, link, said):
     with pytest.raises(ParameterError, match=said):
-        parse_link(link, ladder, theme_names())
+        window_link(link, ladder, theme_names())
 
 
 def test_a_link_to_a_comparison_leads_back_to_it(launches, ladder):
     session = launches("tiled", n=16, tile=4)
     session.update(step=23, thread=3)
     versus = Configuration("tiled_bounds", {"n": 15, "tile": 7}, "__global__ void k() {}")
-    moment = parse_link(link_to(session, versus), ladder, ("dark",))
-    assert moment.versus == versus
-    assert (moment.step, moment.thread, moment.theme) == (23, 3, None)
+    moment = window_link(link_to(session, versus), ladder, ("dark",))
+    assert configuration_of(moment.versus) == versus
+    assert (moment.step, moment.thread, dict(moment.looks)) == (23, 3, {"page": "step"})
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda p: p.title)
 def test_every_preset_can_be_launched(ladder, preset):
-    moment = parse_link(preset.link, ladder, ())
+    moment = window_link(preset.link, ladder, ())
     ladder[moment.rung].check(**moment.parameters)
     ladder[moment.versus.rung].check(**moment.versus.parameters)
     assert preset.lesson.endswith(".")

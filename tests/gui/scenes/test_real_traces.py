@@ -7,8 +7,8 @@ import pytest
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
+from gui.scenes.arrays_as_grids import grids_of, owned_by
 from gui.scenes.block_history import history_of
-from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.warp_lanes import warp_scene

@@ -7,7 +7,7 @@ import pytest
 
 from gui.scenes.refresh_queue import LEAST_A_SECOND, Turns
 from gui.scenes.session import Session
-from gui.scenes.session_values import MAX_SPEED
+from gui.scenes.setting_choices import MAX_SPEED
 
 RECORDING_MS = 20_000
 FRAME, LONGEST = frozenset({"step"}), int(MAX_SPEED) // LEAST_A_SECOND  # frames between two turns

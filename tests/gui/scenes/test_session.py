@@ -2,8 +2,9 @@
 
 import pytest
 
+from gui.scenes.configuration import Configuration
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration, Hover
 from tests.gui.fake_trace import fake_trace
 
 

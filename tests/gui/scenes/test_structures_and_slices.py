@@ -12,11 +12,11 @@ from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from core.trace import EventKind
+from gui.scenes.arrays_as_grids import bounding_box, grids_of
 from gui.scenes.block_history import number_at
-from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.illegal_and_masked_off import guards_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.names_and_numbers import (
+from gui.scenes.names_of_elements_and_threads import (
     block_name,
     element_name,
     elements_name,

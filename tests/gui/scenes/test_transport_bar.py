@@ -5,9 +5,9 @@ import pytest
 from core.ladder import all_kernels, load_ladder
 from core.recording.record_launch import record
 from core.trace import EventKind
-from gui.scenes.grids import grids_of
+from gui.scenes.arrays_as_grids import grids_of
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.names_and_numbers import longest_name, part_name
+from gui.scenes.names_of_elements_and_threads import longest_name, part_name
 from gui.scenes.session import Session
 from gui.scenes.source_pane import source_caption
 from gui.scenes.transport_bar import Timeline, event_caption, phase_label, step_label, step_words

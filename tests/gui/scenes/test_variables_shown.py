@@ -4,7 +4,7 @@ import pytest
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
-from gui.scenes.names_and_numbers import variable_text
+from gui.scenes.numbers_and_sentences import variable_text
 from gui.scenes.session import Session
 from gui.scenes.variables_shown import builtin_rows, table_rows, variable_rows, variables_caption
 

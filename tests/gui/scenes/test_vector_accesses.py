@@ -5,8 +5,8 @@ import pytest
 
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
+from gui.scenes.arrays_as_grids import grids_of, owned_by
 from gui.scenes.block_history import history_of
-from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.warp_lanes import warp_scene
@@ -67,7 +67,8 @@ def test_what_a_thread_has_read_and_stored(trace):
     marks = scene.marks[1]
     assert len(marks.lit) == 256
     assert marks.thread.tolist() == [20, 21, 22, 23]
-    assert owned_by(trace, grids[1], 1).full
+    owned = owned_by(trace, grids[1], 1)
+    assert owned.box[2] * owned.box[3] == len(owned.flats)
 
 
 def test_copies_are_traced_element_by_element(trace):

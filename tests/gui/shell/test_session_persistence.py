@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 from gui.looks.theme import apply_theme
 from gui.scenes.saved_state import find, load, said_aside, save
-from gui.scenes.session_values import Breakpoint
+from gui.scenes.selection import Breakpoint
 from gui.shell.app import greet
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper, theme_of
@@ -221,8 +221,8 @@ def test_closing_before_the_moment_is_there_keeps_it(window, tmp_path):
 
 @pytest.mark.slow
 def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
+    from gui.scenes.configuration import Configuration
     from gui.scenes.saved_state import Saved
-    from gui.scenes.session_values import Configuration
 
     window = open_window()
     keeper = Keeper(window, tmp_path / "session.json")

@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QToolButton
 
 from core.errors import GpuUnavailable
+from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.result_files import read_results
-from core.gpu.worker_messages import WorkerFailure
 from gui.background import close_workers
+from gui.looks.theme import apply_theme, current_theme
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.benchmark_plot import LaunchPlot
 from gui.views.benchmark_view import BenchmarkView, FileDialog
+from gui.views.captions_and_panels import Caption
+from gui.views.subject_and_device import ScrolledPage
 from tests.core.gpu.fake_gpu import FakeGpu
 
 
@@ -73,6 +77,13 @@ def test_without_a_gpu_the_recorded_results_are_shown(qtbot, ladder):
     assert view.shown.text().startswith("Tiled (")
     assert coloured(view.curves.plot) > 200
     assert view.launches.values
+    session.configuration = Configuration("broken_fill_barrier", {"n": 16, "tile": 4})
+    qtbot.waitUntil(lambda: not view.launches.values)
+    said = view.shown.text()
+    assert said.startswith("Broken: no first barrier has no timed launch among the results of NV")
+    assert said.endswith("Run it on a GPU, choose another machine, or import results of it.")
+    session.configuration = Configuration("transpose_naive", {"n": 16})  # without a rate
+    qtbot.waitUntil(lambda: bool(view.launches.values))
     view.shut_down()
 
 
@@ -491,3 +502,30 @@ def test_nothing_says_running_after_a_gpu_that_was_given_up(qtbot, page, gpu):
     finish(qtbot, page)
     qtbot.waitUntil(lambda: "running" not in page.shown.text())
     assert "given up" in page.caption.text()
+
+
+@pytest.mark.parametrize("size", [175, 200])
+def test_large_text_is_whole_on_a_small_screen(qtbot, qapp, ladder, size):
+    """The page of a window of 1366 x 768 scrolls."""
+    apply_theme(qapp, "light", size)
+    session = Session()
+    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
+    view = BenchmarkView(session, ladder, lambda number: NoGpu())
+    qtbot.addWidget(view)
+    view.resize(1330, 660)
+    view.show()
+    qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
+    qtbot.wait(20)
+    for kind in (Caption, QToolButton, QPushButton, QComboBox, QCheckBox):
+        for part in view.findChildren(kind):
+            if part.isVisible() and part.window() is view:
+                assert part.height() >= part.minimumSizeHint().height(), part
+    line = current_theme().spacing.control
+    assert min(view.launches.height(), view.curves.plot.height()) >= 5 * line
+    assert view.results.table.height() >= 4 * line
+    bar = view.findChild(ScrolledPage).verticalScrollBar()
+    assert bar.maximum() > 0
+    view.resize(1330, 1600)
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
+    view.shut_down()
+    apply_theme(qapp, "light")

@@ -16,12 +16,12 @@ from core.devices.occupancy import Resources
 from core.errors import Cancelled
 from core.gpu.benchmark_result import reported_device
 from core.gpu.result_files import load_recorded
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
+from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.scenes.session_values import Configuration
 from gui.views.ceilings_view import CeilingsView, SizeBox
 from gui.views.occupancy_view import OccupancyView
 from gui.views.subject_and_device import DeviceBox, Subject, subject_row

@@ -16,8 +16,8 @@ from PySide6.QtGui import QImage
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.scenes.session_values import Breakpoint
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.shared_view import SharedView
 from gui.views.transport_bar import ScrubBar

@@ -10,10 +10,10 @@ from PySide6.QtGui import QImage, QPainter
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.looks.theme import current_theme
-from gui.scenes.grids import grids_of
+from gui.scenes.arrays_as_grids import grids_of
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.names_and_numbers import value_text
-from gui.scenes.weak_memo import once_for_each
+from gui.scenes.numbers_and_sentences import value_text
 from gui.views import matrix_drawing
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_drawing import MatrixDrawing, MatrixGround, share_bars
@@ -117,27 +117,6 @@ def test_what_was_loaded_now_and_in_the_phase_is_told_apart(canvas, qtbot):
     now, phase = keys["Loaded now"], keys["Loaded in this phase"]
     assert now.outline == phase.outline
     assert now.line != phase.line
-
-
-def test_what_a_step_loaded_is_gathered_once_however_often_it_is_painted(canvas, monkeypatch):
-    made = []
-    pictures = matrix_drawing.picture_of
-
-    def picture_of(grid, *rest):
-        if not grid.result:  # C has a picture of its owners, made anew with what it lies on
-            made.append(grid.label)
-        return pictures(grid, *rest)
-
-    monkeypatch.setattr(matrix_drawing, "picture_of", picture_of)
-    canvas.session.heat = True
-    for _ in range(4):
-        canvas.zoom(1.3)
-        canvas.pan(5, 3)
-        canvas.grab()
-    assert made == ["A", "B"]
-    canvas.session.seek(forward=False)
-    canvas.grab()
-    assert made == ["A", "B"] * 2
 
 
 def test_what_is_kept_goes_with_its_marks():

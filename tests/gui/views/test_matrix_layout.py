@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.trace.access import Array
-from gui.scenes.grids import Grid
+from gui.scenes.arrays_as_grids import Grid
 from gui.views.matrix_layout import Margins, MatrixLayout, arranged
 
 MARGINS = Margins(40, 30, 20, 25, 36)

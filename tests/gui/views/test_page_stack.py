@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QLabel
 
-from gui.scenes.session_values import Configuration
+from gui.scenes.configuration import Configuration
 from gui.shell import main_window, pages
 from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES, Page

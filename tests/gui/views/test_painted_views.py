@@ -7,8 +7,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.looks.theme import apply_theme, current_theme, theme_names
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.views import warp_view
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_layout import VALUE_WIDTH
@@ -273,7 +273,7 @@ class TestWarpStrip:
         session, view = show(qtbot, WarpView, trace, size)
         session.step = accesses(session, "A")[0]
         view.grab()
-        return view, view._geometry
+        return view, view.geometry_now()
 
     def test_lines_lie_within_the_view_at_every_width(self, qtbot, qapp):
         for coalesced in (True, False):

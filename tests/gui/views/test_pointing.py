@@ -9,8 +9,8 @@ from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.matrices import touched_by
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.scenes.session_values import Hover
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.phase_table_view import PhaseView

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QWidget
 
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
-from gui.scenes.session_values import Breakpoint
+from gui.scenes.selection import Breakpoint
 from gui.views.captions_and_panels import Caption
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel

@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording.record_launch import record
 from gui.looks.theme import current_theme
-from gui.scenes.grids import grids_of, owned_by
+from gui.scenes.arrays_as_grids import grids_of, owned_by
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.session import Session
 from gui.views.matrix_canvas import MatrixCanvas

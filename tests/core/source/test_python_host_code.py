@@ -1,0 +1,109 @@
+"""The numbers, arrays and launches of a Python file decide the guess of a launch, made small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.guessing.launch_guess import completed
+from core.source.python_host_code import host_code
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import read_source
+
+GEMM = '''import cupy as cp
+code = r"""
+__global__ void gemm(const float *a, const float *b, float *c, int m, int n, int k) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    if (row < m && col < n) {
+        for (int i = 0; i < k; i++) sum += a[row * k + i] * b[i * n + col];
+        c[row * n + col] = sum;
+    }
+}
+"""
+gemm = cp.RawKernel(code, "gemm")
+m, n, k = 4096, 2048, 1024
+a = cp.random.rand(m, k).astype(cp.float32)
+b = cp.random.rand(k, n, dtype=cp.float32)
+c = cp.zeros((m, n), dtype="float32")
+block = (16, 16)
+gemm((-(-n // 16), (m + 15) // 16), block, (a, b, c, cp.int32(m), n, a.shape[1]))
+'''
+TWICE = '''from pycuda.compiler import SourceModule
+mod = SourceModule("""
+__global__ void twice(double *x, double *unused, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2;
+}
+""")
+def run(n, x):
+    gpu = drv.mem_alloc(x.nbytes)
+    for _ in range(3):
+        f = mod.get_function("twice")
+        f(gpu, drv.In(x), np.int32(x.size), block=(256, 1, 1), grid=(int(np.ceil(n / 256)), 1))
+def main(count=1 << 20):
+    run(count, np.random.randn(count))
+if __name__ == "__main__":
+    main()
+'''
+
+
+def guess_of(path: Path, text: str) -> tuple[FileLaunch, str]:
+    path.write_text(text, encoding="utf-8")
+    guess = completed(read_source(path), FileLaunch(str(path), "", "", "", ""))
+    return guess.launch, guess.host_grid
+
+
+def test_sizes_of_cupy_are_made_small_together(tmp_path):
+    launch, own = guess_of(tmp_path / "gemm.py", GEMM)
+    texts = dict(launch.arguments)
+    m, n, k = (int(texts[name]) for name in "mnk")
+    assert m > n == k >= 16, "as the program's own are apart"
+    assert m <= 64
+    assert (launch.grid, launch.block) == (f"{n // 16},{m // 16}", "16,16")
+    assert texts["a"] == f"random:float32[{m},{k}]"
+    assert texts["c"] == f"zeros:float32[{m},{n}]"
+    assert own == "128,256"
+
+
+def test_sizes_of_pycuda_come_through_the_functions_that_are_called(tmp_path):
+    launch, own = guess_of(tmp_path / "twice.py", TWICE)
+    texts = dict(launch.arguments)
+    assert texts["x"] == f"random:float64[{texts['n']}]"
+    assert (int(launch.grid) - 1) * 256 < int(texts["n"]) <= int(launch.grid) * 256 <= 1024
+    assert (launch.block, own) == ("256", "4096")
+
+
+def test_a_number_that_stands_in_the_kernels_text_stays():
+    body = "__global__ void k(float *x) {{ x[{N} - 1] = 1; }}"
+    text = f'N = 4096\nk = cp.RawKernel(f"""{body}""", "k")\nk((1,), (1,), (cp.zeros(N),))\n'
+    assert "int N" not in host_code(text, "k.py")
+    other = text.replace('f"""', '"""').replace('""", "k")', '""".format(N=N), "k")')
+    assert "int N" not in host_code(other, "k.py")
+    assert "int N = 4096;" in host_code(text.replace("{N}", "0"), "k.py")
+
+
+def test_the_cells_of_a_notebook_go_together():
+    cells = [
+        "%load_ext cupy\nn = 1 << 12",
+        "%%time\nfirst()",
+        "x = cp.ones(n)\nk((n,), (32,), (x, n))",
+    ]
+    made = ["k = cp.RawKernel(code, 'k')", *cells]
+    listed = [{"cell_type": "code", "source": [cell]} for cell in made]
+    found = host_code(json.dumps({"cells": listed}), "k.ipynb")
+    assert "k<<<dim3(n), dim3(32), 0>>>(x, n);" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(:", "n = 3", "k = cp.RawKernel(code, 'k')\nk(1)", "f()\ndef f():\n    f()",
+        "k = cp.RawKernel(code, name)\nk((1,), (1,), (x,))", "[" * 9000, "\0",
+    ],
+)  # fmt: skip
+def test_what_launches_nothing_is_no_host_code(text):
+    assert host_code(text, "k.py") == ""
+    assert host_code(text, "k.ipynb") == ""
