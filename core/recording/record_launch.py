@@ -39,7 +39,6 @@ from core.recording.blocks_side_by_side import (
 from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
 from core.trace import Trace
-from core.trace.access import shared_name
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
 from core.trace.trace import with_step
@@ -420,7 +419,7 @@ class _Recording:
         record = ChunkRecord(geometry) if keep else None
         faults, tally = FaultCollector(), Tally()
         observers: list[Observer] = [
-            CountingObserver(tally, geometry, self._shared_name, self.program.issues),
+            CountingObserver(tally, geometry, self.program.shared_name, self.program.issues),
             faults,
         ]
         hazards: Hazards | None = None
@@ -462,6 +461,3 @@ class _Recording:
         launch = self.image.launch
         total = launch.grid.count
         return ran < total and not self.together and total * launch.block.count <= TOGETHER
-
-    def _shared_name(self, offset: int) -> str:
-        return shared_name(self.program.shared_arrays, offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,12 +120,6 @@ class WarpScene:
         return tuple(runs)
 
 
-def access_shown(block_trace: BlockTrace, step: int) -> tuple[int, bool]:
-    """The step whose access the scene of `step` shows, -1 for none, and whether it is `step`."""
-    access = history_of(block_trace).last_access(step, "global")
-    return (-1, False) if access is None else (access.step, access.step == step)
-
-
 @last_for_each
 def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | None:
     """The scene at `step`: its access to global memory, or the latest one before it.
@@ -190,15 +184,6 @@ def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
                 "see Matrices and Pipeline."
             )
     return "No access to global memory yet."
-
-
-def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
-    """The scene of the same access and warp at another step: for most steps it is the last one."""
-    live = scene.step == step
-    if live == scene.live:
-        return scene
-    access: Any = block_trace.access(scene.step)
-    return replace(scene, live=live, caption=_caption(access, scene.warp, live))
 
 
 def without_faults(scene: WarpScene) -> WarpScene:
