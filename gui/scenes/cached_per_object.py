@@ -19,7 +19,7 @@ def once_for_each(make: Callable[[K], V]) -> Callable[[K], V]:
     """
     kept: dict[int, tuple[weakref.ref[K], V]] = {}
 
-    @wraps(make)
+    @wraps(make, updated=())
     def answer(of: K) -> V:
         key = id(of)
         if key not in kept:

@@ -171,9 +171,7 @@ def _scene(
     return SharedScene(_caption(access, banks, grids), grids, banks, copies.has_any)
 
 
-@once_for_each
-def _copies(block_trace: BlockTrace) -> CopiesUnderWay:
-    return CopiesUnderWay(block_trace)
+_copies = once_for_each(CopiesUnderWay)
 
 
 def _grid(
