@@ -21,16 +21,13 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.builds import BuildKind
+from core.compiler.compile_ptx_and_cubin import BuildKind
 from core.errors import ArgumentError, ParameterError, TilescopeError
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import fitted
 from core.ladder import load_ladder
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, InlineArgument, Launch, Workload
-from core.own_files.launch_texts import FileLaunch, file_workload, join_defines
-from core.own_files.repository_search import at_its_kernels
-from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from core.report import html_table, report_of, safe, warp_svg, write_report
@@ -39,6 +36,9 @@ from core.source.cuda_in_python import ENDINGS
 from core.trace import Trace
 from core.trace.access import Access
 from core.trace.finding import Finding
+from core.user_files.launch_texts import FileLaunch, file_workload, join_defines
+from core.user_files.repository_search import at_its_kernels
+from core.user_files.sources_and_headers import read_source
 from core.wording import in_number
 
 __all__ = ["ACCESS", "Record", "TilescopeError", "load", "rungs", "trace"]

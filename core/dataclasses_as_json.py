@@ -52,7 +52,8 @@ def typed(kind: Any, value: Any, *also: type) -> Any:
     if whole in (tuple, frozenset) and isinstance(value, list):
         return whole(typed(parts[0], part, *also) for part in value)
     if whole is Mapping and isinstance(value, dict):
-        return MappingProxyType({key: typed(parts[1], v, *also) for key, v in value.items()})
+        keys = int if parts[0] is int else str  # JSON's are texts
+        return MappingProxyType({keys(k): typed(parts[1], v, *also) for k, v in value.items()})
     if kind is str and isinstance(value, str):  # half a pair of surrogates is no text
         return value.encode("utf-8", "replace").decode()
     right = kind is Any or isinstance(value, (int, float) if kind is float else whole or kind)

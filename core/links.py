@@ -21,7 +21,7 @@ from core.errors import ParameterError, TilescopeError
 from core.ladder import Ladder
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import DEFAULT_SEED
-from core.own_files.launch_texts import UNTITLED, FileLaunch
+from core.user_files.launch_texts import UNTITLED, FileLaunch
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder

@@ -34,7 +34,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.compiler.builds import BuildKind
+from core.compiler.compile_ptx_and_cubin import BuildKind
 from core.errors import TilescopeError
 from core.launch import Dim3, Launch, Workload
 from core.recording.count_launch import Counted, count

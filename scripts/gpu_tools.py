@@ -29,7 +29,7 @@ LARGE_SHARED = 48 << 10  # more a block must be asked for
 
 def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
-    from core.compiler.builds import workload_cubin
+    from core.compiler.compile_ptx_and_cubin import workload_cubin
 
     return workload_cubin(workload, extra_options=options)
 

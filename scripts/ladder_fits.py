@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from ladder_tools import HOPPER, rungs, tuned
 
-from core.compiler.builds import compile_kernel
+from core.compiler.compile_ptx_and_cubin import compile_kernel
 from core.compiler.cubin import kernel_resources
 from core.devices.device_table import load_capabilities
 from core.devices.occupancy import (

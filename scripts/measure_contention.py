@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 
 ROUNDS, UNROLLED, WARPS = 256, 8, 4  # of the accesses
 REGION = 64 << 10  # bytes of shared memory for what stands beside, and of those for the accesses

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.tensor_maps import TensorMap, encoded
 
 CLOCKS = 1_000_000  # of a launch

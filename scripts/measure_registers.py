@@ -26,7 +26,7 @@ import numpy as np
 from register_streams import BODY, Pool, packed, patched, streams
 
 from core.compiler import nvrtc
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 
 DATA = ROOT / "tests" / "data" / "registers_h200.json"
 ROUNDS = 400

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.rules.shared_memory import product_wavefronts
 
 CLOCKS = 400_000  # of a launch

@@ -25,7 +25,7 @@ import gpu_tools as tools
 import numpy as np
 
 from core.compiler import nvrtc
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.errors import TilescopeError
 from core.gpu.sensors import SmClock
 

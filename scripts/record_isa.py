@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.compiler.cubin import cubin_entries
 from tests.core.emulator.isa_kernels import FOLDER, SLOT, SLOTS, inputs, source
 

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import QApplication
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep_plan import FileKernel
 from core.ladder import load_ladder
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.headless import record
 from gui.looks.theme import apply_theme
 from gui.scenes.benchmark import plan_of

@@ -10,10 +10,10 @@ import numpy as np
 
 from core.guessing.ptx_launch_guess import complete_ptx
 from core.launch import Workload
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.trace import Trace
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.ptx_files import ptx_workload, read_ptx
 from tests.foreign_set import FOLDER, Foreign, wide
 
 COUNTED = sorted(FOLDER.glob("h?00_*.json"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.builds import Build, BuildKind, build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import Build, BuildKind, build_of, find_entry
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine import Limits, Machine

@@ -1,6 +1,6 @@
 """Launches of .cu files as they are guessed, without a word: files as people bring them.
 
-Every kernel of tests/core/own_files/files whose guessed launch has no fault.
+Every kernel of tests/core/user_files/files whose guessed launch has no fault.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pathlib import Path
 from core.errors import TilescopeError
 from core.guessing.launch_guess import guess_launch
 from core.launch import Workload
-from core.own_files.launch_texts import file_workload
-from core.own_files.sources_and_headers import read_source
 from core.source.template_instances import kernel_names
+from core.user_files.launch_texts import file_workload
+from core.user_files.sources_and_headers import read_source
 
-FOLDER = Path(__file__).parent / "core" / "own_files" / "files"
+FOLDER = Path(__file__).parent / "core" / "user_files" / "files"
 COUNTED = Path(__file__).parent / "data" / "own_files_h200.json"
 LEFT_OUT = {"faulty", "heap", "together"}  # faults; a heap; blocks that wait for each other
 

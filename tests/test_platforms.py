@@ -81,7 +81,7 @@ def test_a_side_process_needs_no_pipe_where_there_is_none(monkeypatch):
 )
 def test_paths_of_other_systems_go_through_links(path):
     from core.links import names_file, path_text
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
 
     name = path_text(FileLaunch(str(path), "k"))
     assert names_file(name)
@@ -89,7 +89,7 @@ def test_paths_of_other_systems_go_through_links(path):
 
 
 def test_line_ends_of_windows_make_no_difference(tmp_path):
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.sources_and_headers import read_source
 
     text = "__global__ void k(float* a) {\n  a[0] = 1.0f;\n}\n"
     one, other = tmp_path / "a.cu", tmp_path / "b.cu"

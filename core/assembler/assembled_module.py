@@ -10,7 +10,7 @@ from functools import lru_cache
 from core.assembler.call_stack import passing, saving
 from core.assembler.reconvergence import parting, yielding
 from core.assembler.rewriting import Rewriting
-from core.compiler.builds import Build
+from core.compiler.compile_ptx_and_cubin import Build
 from core.compiler.cubin import MachineAccess
 from core.errors import PtxSyntaxError
 from core.ptx.ast import Module, registers

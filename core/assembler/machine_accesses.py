@@ -27,7 +27,7 @@ from core.ptx.opcodes import opcode_of, space_of, vector_length
 from core.ptx.types import PRED, TYPES
 
 if TYPE_CHECKING:
-    from core.compiler.builds import Build
+    from core.compiler.compile_ptx_and_cubin import Build
 
 _COUNTED = ("global", "local", "shared")
 _NEAR = 4  # lines of PTX

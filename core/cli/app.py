@@ -136,7 +136,7 @@ def opens_window(arguments: Sequence[str]) -> bool:
     if "?" in first or first.endswith(WINDOW_FILES):
         return True
     from core.ladder import load_ladder
-    from core.own_files.sources_and_headers import is_saved_trace
+    from core.user_files.sources_and_headers import is_saved_trace
 
     return first in load_ladder() or is_saved_trace(Path(first))
 

@@ -26,13 +26,13 @@ from rich.text import Text
 from core.atomic_files import must_be_writable, replace_file
 from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, standard_console, tell
 from core.cli.named_launch import OwnLaunch, faults, file_launch
-from core.cli.options import Compiler, cluster_option
+from core.cli.options import Compiler, cluster_option, option
 from core.cli.trace import verdict
 from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
-from core.own_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
 from core.rules.counters import COUNTERS
 from core.source.cuda_in_python import ENDINGS, NoCudaWithin
+from core.user_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
 from core.wording import in_number, listing
 
 if TYPE_CHECKING:
@@ -100,12 +100,9 @@ def check(
             help="CUDA sources, Python files or notebooks with CUDA, or folders that hold some.",
         ),
     ],
-    kernel: Annotated[
-        str | None, typer.Option(help="Check this kernel only.", show_default=False)
-    ] = None,
+    kernel: Annotated[str | None, option(text="Check this kernel only.")] = None,
     define: Annotated[
-        list[str] | None,
-        typer.Option("--define", "-D", help="TILE=16, for every file.", show_default=False),
+        list[str] | None, option("--define", "-D", text="TILE=16, for every file.")
     ] = None,
     orders: Annotated[
         int,
@@ -114,15 +111,11 @@ def check(
     compiler: Compiler = None,
     seed: Annotated[int, typer.Option(help="Seed of random buffers and orders.", min=0)] = 7,
     expect: Annotated[
-        Path | None,
-        typer.Option(help="Fail where counters exceed those in this file.", show_default=False),
+        Path | None, option(text="Fail where counters exceed those in this file.")
     ] = None,
-    write: Annotated[
-        Path | None, typer.Option(help="Write the counters down for --expect.", show_default=False)
-    ] = None,
+    write: Annotated[Path | None, option(text="Write the counters down for --expect.")] = None,
     sarif_file: Annotated[
-        Path | None,
-        typer.Option("--sarif", help="Write the findings as SARIF 2.1.0.", show_default=False),
+        Path | None, option("--sarif", text="Write the findings as SARIF 2.1.0.")
     ] = None,
     cluster: Annotated[
         str | None, cluster_option("Spread the files over a dask scheduler's workers.")
@@ -209,11 +202,11 @@ def _is_meant(file: Path, folder: Path) -> bool:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.own_files.launch_texts import parse_defines
     from core.side_process.client import stoppable
     from core.source.constants import with_defines
     from core.source.kernels_and_launches import split_instance, unscoped
     from core.source.template_instances import kernel_names
+    from core.user_files.launch_texts import parse_defines
 
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
@@ -316,7 +309,7 @@ def _check_remotely(
 
 def sent(file: _File) -> _Sent | None:
     """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
-    from core.own_files.sources_and_headers import local_files, repository_of
+    from core.user_files.sources_and_headers import local_files, repository_of
 
     try:
         text = read_source(file.path)
@@ -374,7 +367,7 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.own_files.launch_texts import split_defines
+    from core.user_files.launch_texts import split_defines
 
     whole = own.launch
     assert whole is not None  # of a file there is always one

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli.console import Terminal, show_error
+from core.cli.options import option
 from core.errors import ParameterError, TilescopeError
 from core.lessons.typed_answers import LETTERS
 from core.wording import counted
@@ -41,9 +42,7 @@ def lesson(
     pdf: Annotated[
         bool, typer.Option("--pdf", help="Export as a worksheet with its key, to be printed.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The file to write.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, option("-o", "--out", text="The file to write.")] = None,
     seed: Annotated[int, typer.Option(help="Of the learner: fresh numbers, another order.")] = 0,
 ) -> None:
     """List, check, play or export lessons, or open one in the window.
@@ -257,7 +256,7 @@ def _read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.lessons.posing_and_marking import things_of
     from core.lessons.typed_answers import number_typed, things_typed
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.sources_and_headers import read_source
 
     match posed.step.kind:
         case "number" | "slider":

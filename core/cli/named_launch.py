@@ -17,9 +17,9 @@ from core.source.cuda_in_python import ENDINGS
 if TYPE_CHECKING:
     from core.ladder.input_arrays import Inputs
     from core.launch import Workload
-    from core.own_files.launch_texts import FileLaunch
     from core.trace import Trace
     from core.trace.finding import Finding
+    from core.user_files.launch_texts import FileLaunch
 
 Given = Mapping[str, int]  # sizes of a rung, by name
 Options = Mapping[str, Any]  # the launch of a file, as far as it is said
@@ -88,7 +88,7 @@ def _rung_workload(
 def _ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaunch:
     """The launch of a PTX file's kernel; what is not given is guessed."""
     from core.guessing.ptx_launch_guess import complete_ptx
-    from core.own_files.ptx_files import ptx_workload, read_ptx
+    from core.user_files.ptx_files import ptx_workload, read_ptx
 
     _refuse_sizes(given)
     for name in ("define", "include_dir", "include", "arch"):
@@ -104,8 +104,8 @@ def _ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaun
 
 def _asked(path: Path, launch: Options) -> FileLaunch:
     """The launch of a file as far as options say it; "" for what they leave out."""
-    from core.own_files.argument_texts import by_name
-    from core.own_files.launch_texts import FileLaunch, join_defines, parse_defines
+    from core.user_files.argument_texts import by_name
+    from core.user_files.launch_texts import FileLaunch, join_defines, parse_defines
 
     return FileLaunch(
         str(path),
@@ -176,11 +176,11 @@ def file_launch(
     """
     from core.guessing.launch_guess import completed
     from core.guessing.trial_runs import fitted
-    from core.own_files.launch_texts import file_workload as workload_of
-    from core.own_files.launch_texts import split_defines
-    from core.own_files.repository_search import at_its_kernels
-    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import stoppable
+    from core.user_files.launch_texts import file_workload as workload_of
+    from core.user_files.launch_texts import split_defines
+    from core.user_files.repository_search import at_its_kernels
+    from core.user_files.sources_and_headers import read_source
 
     _refuse_sizes(given)
     source, asked = at_its_kernels(read_source(path), _asked(path, launch))
@@ -227,7 +227,7 @@ def _architecture(text: str | None) -> str:
 
 def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     """What was guessed, as it would be typed."""
-    from core.own_files.launch_texts import split_defines
+    from core.user_files.launch_texts import split_defines
 
     words = [
         (f"--{field}", getattr(whole, field))

@@ -10,7 +10,7 @@ import typer
 
 from core.cli.console import Terminal, compile_errors, plain_table, print_json
 from core.cli.named_launch import chosen_workload, is_file
-from core.cli.options import AsJson, Sizes
+from core.cli.options import AsJson, Sizes, option
 from core.devices.device_table import Capability, find_capability
 from core.devices.occupancy import LIMITS, Occupancy, Resources
 from core.devices.occupancy import occupancy as occupancy_of
@@ -29,15 +29,9 @@ def occupancy(
     device: Annotated[
         str, typer.Option(help="A device, a compute capability (8.6), or the Textbook SM.")
     ] = "RTX 3090",
-    block: Annotated[
-        str | None, typer.Option(help="Threads of a block: 256, or 16,16.", show_default=False)
-    ] = None,
-    registers: Annotated[
-        int | None, typer.Option(help="Registers of a thread.", show_default=False, min=0)
-    ] = None,
-    shared: Annotated[
-        int | None, typer.Option(help="Shared memory of a block, bytes.", show_default=False, min=0)
-    ] = None,
+    block: Annotated[str | None, option(text="Threads of a block: 256, or 16,16.")] = None,
+    registers: Annotated[int | None, option(text="Registers of a thread.", min=0)] = None,
+    shared: Annotated[int | None, option(text="Shared memory of a block, bytes.", min=0)] = None,
     barriers: Annotated[
         int, typer.Option(help="Named barriers of a block; __syncthreads is one.", min=0)
     ] = 1,
@@ -66,7 +60,7 @@ def occupancy(
             raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
-        from core.own_files.launch_texts import parse_dim3
+        from core.user_files.launch_texts import parse_dim3
 
         threads = parse_dim3(block, "block").count
         resources = Resources(threads, registers or 0, shared or 0, barriers)
@@ -108,7 +102,7 @@ def _of_rung(
     rung: str, sizes: Mapping[str, int], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
-    from core.compiler.builds import compiled_resources
+    from core.compiler.compile_ptx_and_cubin import compiled_resources
 
     workload = chosen_workload(rung, fitting(rung, sizes), {})
     version = _version(capability)

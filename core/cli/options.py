@@ -15,18 +15,16 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from core.cli.named_launch import parse_settings
-from core.compiler import which_compiler
+from core.compiler import nvrtc_or_clang
 
 SIZES = "Parameters"
 FILE = "A kernel of your own"
 RESULTS = "Results"
 
 
-def option(*names: str, panel: str | None = None, text: str, metavar: str | None = None) -> Any:
+def option(*names: str, panel: str | None = None, text: str, **more: Any) -> Any:
     """A typer option whose default says nothing to a reader."""
-    return typer.Option(
-        *names, help=text, metavar=metavar, show_default=False, rich_help_panel=panel
-    )
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel, **more)
 
 
 def cluster_option(text: str) -> Any:
@@ -142,15 +140,15 @@ class FileOptions:
 
 def _choose(name: str | None) -> None:
     if name:
-        os.environ[which_compiler.CHOICE] = name
+        os.environ[nvrtc_or_clang.CHOICE] = name
 
 
 Compiler = Annotated[
-    which_compiler.CompilerName | None,
+    nvrtc_or_clang.CompilerName | None,
     typer.Option(
         "--compiler",
         callback=_choose,
-        help=which_compiler.HELP,
+        help=nvrtc_or_clang.HELP,
         show_default=False,
         rich_help_panel=FILE,
     ),

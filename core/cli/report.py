@@ -57,9 +57,9 @@ def _pdf(html: str, title: str) -> bytes:
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
     from core.cli.named_launch import SEED, named_launch
-    from core.own_files.sources_and_headers import is_saved_trace
     from core.recording.record_launch import record
     from core.recording.trace_files import load_trace
+    from core.user_files.sources_and_headers import is_saved_trace
 
     path = Path(what)
     if is_saved_trace(path):

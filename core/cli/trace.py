@@ -44,7 +44,7 @@ from core.wording import assignments, in_number
 
 if TYPE_CHECKING:
     from core.assembler.machine_accesses import Assembly
-    from core.compiler.builds import BuildKind
+    from core.compiler.compile_ptx_and_cubin import BuildKind
     from core.emulator.machine import Limits
     from core.launch import Workload
     from core.recording.count_launch import Counted
@@ -213,7 +213,7 @@ def trace(
 
     Exit status: 0 if no fault was found, 1 if some were, 2 for a mistake in the command or source.
     """
-    from core.own_files.sources_and_headers import is_saved_trace
+    from core.user_files.sources_and_headers import is_saved_trace
 
     if is_saved_trace(Path(kernel)):
         result = _show_saved(Path(kernel), context, save_outputs, as_json=as_json)
@@ -382,7 +382,7 @@ def _removed(result: Trace) -> tuple[str, ...]:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.call_stack import removed_faults
-    from core.compiler.builds import build_of, find_entry
+    from core.compiler.compile_ptx_and_cubin import build_of, find_entry
     from core.emulator.budget import STACK_BYTES
 
     workload = result.workload

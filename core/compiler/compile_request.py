@@ -21,8 +21,8 @@ from core.cancelling import is_cancellable
 from core.compiler import clang, disk_cache, shipped_ptx
 from core.compiler.cubin import MachineFacts
 from core.compiler.nvrtc import include_folders, library_path
+from core.compiler.nvrtc_or_clang import CompilerName
 from core.compiler.requests_and_answers import Compiled, Request
-from core.compiler.which_compiler import CompilerName
 from core.dataclasses_as_json import plain, typed
 from core.errors import Diagnostic, TilescopeError
 from core.source.host_headers import FOLDER

@@ -19,8 +19,8 @@ from pathlib import Path
 from core.compiler import clang
 from core.compiler.cubin import machine_facts
 from core.compiler.nvrtc import CURAND, Translation, architectures, include_folders, version
+from core.compiler.nvrtc_or_clang import CompilerName
 from core.compiler.requests_and_answers import ARCHITECTURE, Compiled, Request
-from core.compiler.which_compiler import CompilerName
 from core.errors import CompileError, Diagnostic, Severity, TilescopeError
 from core.source.constants import with_defines
 from core.source.declarations import Syntax

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.compile_ptx_and_cubin import compile_ptx, find_entry
 from core.compiler.requests_and_answers import Items
 from core.errors import ArgumentError, CompileError
 from core.ptx.debug.dwarf_types import DwarfType, Member

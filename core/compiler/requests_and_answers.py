@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from core.compiler.cubin import MachineFacts
-from core.compiler.which_compiler import CompilerName, chosen
+from core.compiler.nvrtc_or_clang import CompilerName, chosen
 from core.errors import Diagnostic
 from core.source.host_headers import FIRST, HELD_BY_NVCC
 

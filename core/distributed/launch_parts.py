@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.builds import Build, BuildKind, build_of
+from core.compiler.compile_ptx_and_cubin import Build, BuildKind, build_of
 from core.distributed.processes import Spreading
 from core.emulator.address_spaces import Region
 from core.emulator.events import AccessEvent, Observer, TransferEvent

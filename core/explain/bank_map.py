@@ -233,6 +233,7 @@ def _of_product(
     parts: list[tuple[str, Span]] = [("A", of_a[min(warp, len(of_a) - 1)])] if of_a else []
     parts.append(("B", of_b))
     rounds: list[Round] = []
+    tiles: list[tuple[int, int]] = []  # of each round: the swizzle, and where the tile begins
     for name, span in parts:
         mode = max(span.swizzle, 0)
         wide = mode or LINE
@@ -252,12 +253,9 @@ def _of_product(
             rows = sorted({int(row[i]) for i in mine}) if mode else list(range(len(mine)))
             at = f"rows {ranges(rows)}, piece {int(column[mine[0]])}" if mode else f"{number}"
             rounds.append(Round(f"core matrix of {name}: {at}", pieces))
+            tiles.append((mode, start))
     chosen = turn % len(rounds)
-    name, span = parts[0] if rounds[chosen].name.startswith("core matrix of A") else parts[-1]
-    swizzle = max(span.swizzle, 0)
-    wide = swizzle or LINE
-    start = int(swizzled(_offsets(block, span), swizzle).min())
-    start = start // (CORE_ROWS * wide) * (CORE_ROWS * wide)
+    swizzle, start = tiles[chosen]
     title = f"wgmma reads {' and '.join(n for n, _ in parts)}, {_mode(swizzle)}"
     return BankMap(step, title, tuple(rounds), chosen, swizzle, start)
 

@@ -52,7 +52,7 @@ def resting_on(trace: Trace, guessed: frozenset[str]) -> Mapping[Finding, tuple[
         return {}
     if trace not in _known:
         known = {
-            finding: _Origins.of_block(trace, finding).of(finding)
+            finding: _Origins(trace, finding).of(finding)
             for finding in trace.findings
             if finding.kind in _OF_CONTENTS and finding.block in trace.recorded_blocks
         }
@@ -144,7 +144,7 @@ def is_left_open(trace: Trace, finding: Finding) -> bool:
     first = {place: min(steps) for place, steps in stored.items()}
     if all(place in first and first[place] < min(steps) for place, steps in loaded.items()):
         return True
-    return loaded.keys() <= stored.keys() and _Origins.of_block(trace, finding).moves(finding)
+    return loaded.keys() <= stored.keys() and _Origins(trace, finding).moves(finding)
 
 
 def _is_read(trace: Trace, race: Finding) -> bool:
@@ -180,20 +180,16 @@ def _own_places(
 class _Origins:
     """Follows the values of one block's threads back to what memory held as the launch began."""
 
-    def __init__(self, trace: Trace, block: BlockTrace) -> None:
-        self._trace, self._block = trace, block
+    def __init__(self, trace: Trace, finding: Finding) -> None:
+        """The block is that in which a finding lies."""
+        self._trace, self._block = trace, trace.block(finding.block)
         self._module, self._launch = trace.module, trace.workload.launch
         self._arrays: dict[str, Array | SharedArray] = {
             **{array.name: array for array in trace.arrays},
             **{array.name: array for array in trace.shared_arrays},
         }
-        self._reader = FlowReader(trace, block, aims=True)
+        self._reader = FlowReader(trace, self._block, aims=True)
         self._flows: dict[int, Flow] = {}
-
-    @classmethod
-    def of_block(cls, trace: Trace, finding: Finding) -> _Origins:
-        """Those of the block in which a finding lies."""
-        return cls(trace, trace.block(finding.block))
 
     def of(self, finding: Finding) -> set[str]:
         """The arrays whose contents make the address at fault, or end the loop that counts it.

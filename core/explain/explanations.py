@@ -24,7 +24,7 @@ from core.trace.access import fields_of, label
 from core.wording import counted, ranges
 
 if TYPE_CHECKING:
-    from core.compiler.builds import Build
+    from core.compiler.compile_ptx_and_cubin import Build
     from core.trace.access import Access, WarpAccess
     from core.trace.block import BlockTrace
 

@@ -643,7 +643,7 @@ class _ThreadFlow:
 
 
 def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:
-    from core.compiler.builds import find_entry
+    from core.compiler.compile_ptx_and_cubin import find_entry
 
     function = trace.module.entry(find_entry(trace.build, trace.workload.kernel))
     pairs = zip(function.parameters, trace.workload.launch.parameters, strict=False)

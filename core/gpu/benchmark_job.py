@@ -17,7 +17,7 @@ from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
 from core.ladder.input_arrays import poisoned, random_array
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
-from core.own_files.launch_texts import FileLaunch, file_workload
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 
 @dataclass(frozen=True)

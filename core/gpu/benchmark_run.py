@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 
 from core.compiler import nvrtc
-from core.compiler.builds import workload_cubin
+from core.compiler.compile_ptx_and_cubin import workload_cubin
 from core.errors import GpuUnavailable
 from core.gpu import driver_session, events_and_failures
 from core.gpu.benchmark_job import BenchmarkJob, CublasSubject, Timing

@@ -20,7 +20,7 @@ from core.errors import ParameterError, TilescopeError
 from core.gpu.benchmark_job import CublasSubject, FileSubject, RungSubject, Subject
 from core.ladder import Rung
 from core.ladder.rung import DEFAULT_SEED
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from core.wording import listing
 
 SIZE = "size"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.compiler.builds import compile_ptx, plain_name
+from core.compiler.compile_ptx_and_cubin import compile_ptx, plain_name
 from core.compiler.kernel_parameters import KernelParameter, constants, read_signature, type_sizes
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.guessing.argument_guesses import (
@@ -29,7 +29,7 @@ from core.guessing.argument_guesses import (
     product_names,
     with_names,
 )
-from core.guessing.kernel_layout import (
+from core.guessing.grid_and_block_guess import (
     Shape,
     dimensions_of,
     dynamic_bytes,
@@ -41,16 +41,6 @@ from core.host_program.interpreter import LEAST
 from core.host_program.run_to_launch import first_launch, is_reached
 from core.host_program.scaled_down_launch import Given, KernelInHost, Size, null_arguments
 from core.launch import MAX_SHARED_BYTES, Dim3
-from core.own_files.launch_texts import FileLaunch, headers_of, join_defines, split_defines
-from core.own_files.repository_search import (
-    User,
-    at_its_kernels,
-    callers_of,
-    defined_apart,
-    program_of,
-    user_of,
-)
-from core.own_files.sources_and_headers import BAD_HEADER, promised
 from core.recording.blocks_side_by_side import MOST_THREADS
 from core.source.c_numbers import Number
 from core.source.constants import knobs, with_defines
@@ -76,6 +66,16 @@ from core.source.template_instances import (
     launched,
     numbers_of_instance,
 )
+from core.user_files.launch_texts import FileLaunch, headers_of, join_defines, split_defines
+from core.user_files.repository_search import (
+    User,
+    at_its_kernels,
+    callers_of,
+    defined_apart,
+    program_of,
+    user_of,
+)
+from core.user_files.sources_and_headers import BAD_HEADER, promised
 from core.wording import listing
 
 _BLANK = re.compile(r"FIX_?ME|TO_?DO|XXX+|FILL_?(ME_?)?(IN)?|YOUR_\w+")

@@ -29,9 +29,11 @@ from core.launch import (
     Member,
     ScalarArgument,
 )
-from core.own_files.argument_texts import MAP_EXAMPLE, make_argument
-from core.own_files.launch_texts import FileLaunch, cluster_of, dim3_text, parse_dim3
-from core.own_files.ptx_files import (
+from core.ptx.ast import Special, Vector
+from core.ptx.parameter_uses import ParameterUse
+from core.user_files.argument_texts import MAP_EXAMPLE, make_argument
+from core.user_files.launch_texts import FileLaunch, cluster_of, dim3_text, parse_dim3
+from core.user_files.ptx_files import (
     PtxFile,
     check_axes,
     is_ptx,
@@ -40,8 +42,6 @@ from core.own_files.ptx_files import (
     read_ptx,
     spoken,
 )
-from core.ptx.ast import Special, Vector
-from core.ptx.parameter_uses import ParameterUse
 from core.wording import listing
 
 _ROOM = 1 << 24  # bytes of each array of a trial

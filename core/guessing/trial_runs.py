@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core.cancelling import check
-from core.compiler.builds import build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import build_of, find_entry
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.geometry import Geometry
@@ -42,12 +42,12 @@ from core.guessing.argument_guesses import has_one_more, is_pitch
 from core.guessing.launch_guess import Guess, completed, with_host_grid
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import MAX_SHARED_BYTES, WARP, Dim3, Workload
-from core.own_files.launch_texts import FileLaunch, dim3_text, file_workload, parse_dim3
 from core.ptx.ast import Function
 from core.ptx.parser import kept
 from core.recording.record_launch import run_part
 from core.side_process.client import stoppable
 from core.trace.finding import Finding
+from core.user_files.launch_texts import FileLaunch, dim3_text, file_workload, parse_dim3
 
 
 class PointersWithin(LaunchError):

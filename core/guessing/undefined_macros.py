@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.requests_and_answers import Items
 from core.errors import CompileError
-from core.guessing.kernel_layout import BLOCKS, LENGTHS
+from core.guessing.grid_and_block_guess import BLOCKS, LENGTHS
 from core.source.kernel_slice import Part, Program
 from core.source.kernels_and_launches import unscoped
 from core.source.preprocessor import blanked

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from core.cancelling import cancelled_by, check, is_cancelled
-from core.compiler.builds import compiled_resources
+from core.compiler.compile_ptx_and_cubin import compiled_resources
 from core.devices.occupancy import Resources
 from core.emulator.budget import DEFAULTS
 from core.errors import Cancelled, ParameterError, TilescopeError

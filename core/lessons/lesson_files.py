@@ -47,8 +47,8 @@ from core.lessons.lesson import (
 from core.lessons.lesson_expressions import Expression, LessonError, Sentence, Value
 from core.lessons.vocabulary import check_of_calls
 from core.links import MOST, parse_rung_link
-from core.own_files.sources_and_headers import read_plain, read_source
 from core.trace.step_names import check_name
+from core.user_files.sources_and_headers import read_plain, read_source
 from core.wording import listing
 
 MOST_BYTES = 1 << 20  # of a lesson file

@@ -19,7 +19,7 @@ from core.atomic_files import replace_file
 from core.dataclasses_as_json import plain, typed
 from core.errors import TilescopeError
 from core.lessons.lesson import Mark, Setting
-from core.own_files.sources_and_headers import read_plain
+from core.user_files.sources_and_headers import read_plain
 
 Origin = Literal["lesson", "review", "before", "after"]
 """Where a question was asked: in its lesson, a review, or the test before or after the course."""

@@ -12,7 +12,7 @@ from math import comb, lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.compiler.builds import BuildKind
+from core.compiler.compile_ptx_and_cubin import BuildKind
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launch import Workload
@@ -23,6 +23,7 @@ from core.rules.global_memory import SECTOR
 if TYPE_CHECKING:
     from core.ladder.rung import Rung
 
+Progress = Callable[[float], None]
 # A block of a large launch may run long; its job can be cancelled (`core.cancelling`).
 _LIMITS = Limits(instructions=1 << 31, seconds=None)
 
@@ -89,7 +90,7 @@ def measure(
     *,
     build: BuildKind = "as_compiled",
     written: bool = True,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Counts:
     """Counts a launch in the build that runs and as written. Raises as `count` does.
 
@@ -103,7 +104,7 @@ def measure(
     kinds: tuple[BuildKind, ...] = tuple(dict.fromkeys((build, "as_written" if written else build)))
     for place, kind in enumerate(kinds):
         probe = probes[kind] = WorkProbe()
-        told = None if progress is None else _part_of(progress, place, len(kinds))
+        told = _part_of(progress, place, len(kinds))
         counted[kind] = count(workload, kind=kind, limits=_LIMITS, probe=probe, progress=told)
     note = next((c.note for c in counted.values() if c.note), "")
     assembly = counted[build].assembly
@@ -133,8 +134,8 @@ def _touched(
     return {**most, **known}
 
 
-def _part_of(tell: Callable[[float], None], place: int, parts: int) -> Callable[[float], None]:
-    return lambda fraction: tell((place + fraction) / parts)
+def _part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
+    return None if progress is None else lambda fraction: progress((place + fraction) / parts)
 
 
 # Counts of a launch at a large size, from the same kernel at a few small ones.
@@ -156,7 +157,6 @@ def _part_of(tell: Callable[[float], None], place: int, parts: int) -> Callable[
 
 
 T = TypeVar("T")
-Progress = Callable[[float], None]
 
 _STEPS = (64, 128, 256)  # floats in a row: whole lines
 _LEAST = 512  # smaller launches are counted as they are
@@ -239,37 +239,24 @@ def measure_at(
         target = make(n)
         if not _grows(small, target, n // step, even=not edge):
             continue
-        found = _counted(small, target, sizes, n, build, written, progress)
+        counts = []
+        for place, workload in enumerate(small):
+            told, both = _part_of(progress, place, len(small)), written and place == 0
+            counts.append(measure(workload, build=build, written=both, progress=told))
+        as_written = [counts[0].written]
+        if written and counts[0].written != Asked.of(counts[0].work):
+            others = (measure(one, build="as_written", written=False) for one in small[1:])
+            as_written += [one.written for one in others]
+        found = _extrapolated(target, counts, as_written, sizes, n)
         if found is not None:
             return found
     return measure(make(n), build=build, written=written, progress=progress)
 
 
-def _counted(
-    small: list[Workload],
-    target: Workload,
-    sizes: list[int],
-    n: int,
-    build: BuildKind,
-    written: bool,
-    progress: Progress | None,
-) -> Counts | None:
-    """The counts of `target`, where N = `n`, from the small launches, if theirs follow a rule."""
-    counts = []
-    for place, workload in enumerate(small):
-        told = None if progress is None else _part_of(progress, place, len(small))
-        both = written and place == 0
-        counts.append(measure(workload, build=build, written=both, progress=told))
-    as_written = [counts[0].written]
-    if written and counts[0].written != Asked.of(counts[0].work):
-        others = (measure(one, build="as_written", written=False) for one in small[1:])
-        as_written += [one.written for one in others]
-    return _extrapolated(target, counts, as_written, sizes, n)
-
-
 def _extrapolated(
     target: Workload, small: list[Counts], as_written: list[Asked], sizes: list[int], n: int
 ) -> Counts | None:
+    """The counts of `target`, where N = `n`, from small launches, if theirs follow a rule."""
     if not all(_touches_everything(counts) for counts in small):
         return None
     step = sizes[1] - sizes[0]

@@ -218,7 +218,7 @@ def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds |
 
 
 def _blocks(workload: Workload, capability: tuple[int, int]) -> tuple[tuple[BasicBlock, ...], str]:
-    from core.compiler.builds import workload_cubin
+    from core.compiler.compile_ptx_and_cubin import workload_cubin
     from core.compiler.nvrtc import version as nvrtc_version
 
     return _blocks_of(*workload_cubin(workload, capability)), nvrtc_version()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_accesses import Assembly, assembly_of
 from core.cancelling import check
-from core.compiler.builds import Build, BuildKind, build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import Build, BuildKind, build_of, find_entry
 from core.emulator.affine_machine import Affine, AffineMachine, Dependence, DependsOnData
 from core.emulator.events import AccessEvent, BarrierEvent, Ints, Mask, Observer, SaveEvent
 from core.emulator.geometry import Geometry, clusters
@@ -33,7 +33,6 @@ from core.rules.atomics import tag_bank
 from core.rules.counters import Counters, Tally
 from core.rules.counting_observer import CountingObserver
 from core.rules.global_memory import LINE, SECTOR
-from core.trace.access import shared_name
 from core.trace.program_info import program_info
 
 if TYPE_CHECKING:
@@ -194,10 +193,7 @@ class _Counter:
         return Geometry(launch.grid, launch.block, blocks, self.image.cluster)
 
     def _observer(self, tally: Tally, geometry: Geometry) -> CountingObserver:
-        return CountingObserver(tally, geometry, self._shared_name, self.program.issues)
-
-    def _shared_name(self, offset: int) -> str:
-        return shared_name(self.program.shared_arrays, offset)
+        return CountingObserver(tally, geometry, self.program.shared_name, self.program.issues)
 
     # -- every block ------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.builds import Build, build_of, find_entry
+from core.compiler.compile_ptx_and_cubin import Build, build_of, find_entry
 from core.emulator.block_record import ChunkRecord
 from core.emulator.events import Observer, Printed
 from core.emulator.geometry import Geometry, clusters
@@ -39,7 +39,6 @@ from core.recording.blocks_side_by_side import (
 from core.rules.counters import Tally
 from core.rules.counting_observer import CountingObserver
 from core.trace import Trace
-from core.trace.access import shared_name
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
 from core.trace.trace import with_step
@@ -420,7 +419,7 @@ class _Recording:
         record = ChunkRecord(geometry) if keep else None
         faults, tally = FaultCollector(), Tally()
         observers: list[Observer] = [
-            CountingObserver(tally, geometry, self._shared_name, self.program.issues),
+            CountingObserver(tally, geometry, self.program.shared_name, self.program.issues),
             faults,
         ]
         hazards: Hazards | None = None
@@ -440,15 +439,15 @@ class _Recording:
             machine.run()
         except BudgetExceeded as error:  # findings until then are kept
             over = error
-        if machine.stuck and self._may_wait_for_others(len(blocks)):
+        if machine.queue.stuck and self._may_wait_for_others(len(blocks)):
             raise _BlocksWait
         if hazards is not None:
-            hazards.finish(is_whole=over is None and not machine.stuck)
+            hazards.finish(is_whole=over is None and not machine.queue.stuck)
         if over is None or not may_drop:
             for key, sums in tally.sums.items():
                 self.tally.add(*key, sums)
-            self.issued += machine.tick
-            self.prints += machine.printed
+            self.issued += machine.state.tick
+            self.prints += machine.state.printed
             if record is not None:
                 self.records.append(record)
         reporter = Reporter(self.program, geometry)
@@ -462,6 +461,3 @@ class _Recording:
         launch = self.image.launch
         total = launch.grid.count
         return ran < total and not self.together and total * launch.block.count <= TOGETHER
-
-    def _shared_name(self, offset: int) -> str:
-        return shared_name(self.program.shared_arrays, offset)

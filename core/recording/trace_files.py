@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core import dataclasses_as_json
 from core.atomic_files import replacing
-from core.compiler.builds import Build
+from core.compiler.compile_ptx_and_cubin import Build
 from core.compiler.cubin import MachineAccess
 from core.emulator.address_spaces import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.block_record import ChunkRecord, Log
@@ -49,7 +49,6 @@ from core.launch import (
     Texture,
     Workload,
 )
-from core.own_files.sources_and_headers import checked_size, promised
 from core.ptx.debug.variables import debug_info
 from core.recording.record_launch import RECORD_BYTES, image_of
 from core.rules.counters import Count, Counters
@@ -57,6 +56,7 @@ from core.tensor_maps import TensorMap
 from core.trace import Trace
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
+from core.user_files.sources_and_headers import checked_size, promised
 
 # Arrays by number, each stored once, those of one type end to end.
 #
@@ -360,7 +360,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         workload,
         build,
         {name: arrays[number] for name, number in header["outputs"].items()},
-        _read_counters(header["counters"]),
+        dataclasses_as_json.typed(Counters, header["counters"]),
         dataclasses_as_json.typed(tuple[Finding, ...], header["findings"]),
         header["complete"],
         header["note"],
@@ -369,7 +369,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         image,
         records,
         checked=header["checked"],
-        prints=tuple(Printed(**p) for p in header.get("prints", ())),
+        prints=dataclasses_as_json.typed(tuple[Printed, ...], header.get("prints", [])),
         cut=header.get("cut", ""),
     )
 
@@ -412,17 +412,6 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
         texture,
         map_is_stored=plain.get("map_is_stored", False),
         **{name: plain[name] for name in _SELDOM if name in plain},
-    )
-
-
-def _read_counters(plain: Mapping[str, Any]) -> Counters:
-    def counts(row: Mapping[str, list[int]]) -> dict[str, Count]:
-        return {name: Count(*values) for name, values in row.items()}
-
-    return Counters(
-        counts(plain["totals"]),
-        {name: counts(row) for name, row in plain["by_array"].items()},
-        {int(line): counts(row) for line, row in plain["by_line"].items()},
     )
 
 

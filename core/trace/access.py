@@ -102,12 +102,6 @@ def owner_of(arrays: tuple[SharedArray, ...], offset: int) -> SharedArray | None
     return None
 
 
-def shared_name(arrays: tuple[SharedArray, ...], offset: int) -> str:
-    """What a byte of shared memory is called: the array's name, or the memory's."""
-    array = owner_of(arrays, offset)
-    return array.name if array is not None else "shared memory"
-
-
 def label(name: str, index: tuple[int, ...], fields: tuple[str, ...] = ()) -> str:
     """An element as the source writes it: `A[0,4]`, `p[3].vx` with the structure's `fields`."""
     if fields and len(index) > 1 and fields[index[-1]]:

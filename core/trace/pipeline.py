@@ -9,7 +9,7 @@ these alone say what the stages are: a result that is stored into their memory l
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -136,14 +136,6 @@ class _Event:
     words: Ints | None = None
     key: Hashable = None  # of a filling
     ready: tuple[Hashable, ...] = ()  # fillings that have come now
-
-
-@dataclass
-class _Tally:
-    """How far the groups and phases are, while events are read in order of time."""
-
-    ends: dict[int, int] = field(default_factory=dict)  # by mbarrier: phases that are over
-    told: dict[int, list[Hashable]] = field(default_factory=dict)  # fillings under way
 
 
 class _Reading:
@@ -336,21 +328,23 @@ class _Reading:
 
     def _follow_barriers(self, events: list[_Event]) -> None:
         """Counts the phases of mbarriers, and says which filling each copy belongs to."""
-        tally, heard = _Tally(), {e.key for e in events if _is_copy(e)}
+        heard = {e.key for e in events if _is_copy(e)}
+        ends: dict[int, int] = {}  # by mbarrier: phases that are over
+        told: dict[int, list[Hashable]] = {}  # by mbarrier: fillings under way
         kept = []
         for event in events:
             kind = event.moment.kind
             if _is_copy(event):
                 place = event.key[1]  # type: ignore[index]
-                event.key = (*event.key, tally.ends.get(place, 0))  # type: ignore[misc]
-                tally.told.setdefault(place, []).append(event.key)
+                event.key = (*event.key, ends.get(place, 0))  # type: ignore[misc]
+                told.setdefault(place, []).append(event.key)
             elif kind in ("arrive", "block", "pass", "land"):
                 place = int(event.key)  # type: ignore[call-overload]
-                over = tally.ends.get(place, 0)
+                over = ends.get(place, 0)
                 event.moment = replace(event.moment, phase=over - (kind == "pass"))
                 if kind == "land":
-                    tally.ends[place] = over + 1
-                    event.ready = tuple(tally.told.pop(place, ()))
+                    ends[place] = over + 1
+                    event.ready = tuple(told.pop(place, ()))
                     if not event.ready:
                         continue
                 if kind == "arrive" and ("barrier", place) in heard:

@@ -15,7 +15,7 @@ from core.ptx.ast import Module
 from core.ptx.loops import Loop, outermost_loops
 from core.rules.memory_instruction_issue import IssueTable
 from core.source.shared_arrays import match, shared_arrays
-from core.trace.access import Array, SharedArray
+from core.trace.access import Array, SharedArray, owner_of
 
 if TYPE_CHECKING:
     from core.emulator.launch_image import Image
@@ -44,6 +44,11 @@ class ProgramInfo:
     @cached_property
     def _by_name(self) -> dict[str, Array]:
         return {a.name: a for a in self.arrays}
+
+    def shared_name(self, offset: int) -> str:
+        """What a byte of a block's shared memory is called: the array's name, or the memory's."""
+        array = owner_of(self.shared_arrays, offset)
+        return array.name if array is not None else "shared memory"
 
     def array(self, name: str) -> Array | None:
         """The array in global memory of that name."""

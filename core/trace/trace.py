@@ -26,7 +26,7 @@ from core.wording import ranges
 
 if TYPE_CHECKING:
     from core.assembler.machine_accesses import Assembly
-    from core.compiler.builds import Build
+    from core.compiler.compile_ptx_and_cubin import Build
     from core.emulator.events import Printed
     from core.emulator.launch_image import Image
 

@@ -20,7 +20,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.compiler.builds import BuildKind, compiled_resources
+from core.compiler.compile_ptx_and_cubin import BuildKind, compiled_resources
 from core.devices.device_table import Device, capability_of, load_devices
 from core.devices.occupancy import Occupancy, occupancy
 from core.distributed.processes import spread, usual_jobs

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QFileDialog
 from core.control_characters import visible
 from core.errors import TilescopeError
 from core.links import checksum
-from core.own_files.launch_texts import LARGE, UNTITLED, FileLaunch, split_defines
-from core.own_files.sources_and_headers import is_saved_trace, read_source, write_source
 from core.source.cuda_in_python import ENDINGS
+from core.user_files.launch_texts import LARGE, UNTITLED, FileLaunch, split_defines
+from core.user_files.sources_and_headers import is_saved_trace, read_source, write_source
 from core.wording import listing
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.recording import Stopped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
@@ -22,15 +22,13 @@ from gui.scenes.why_this_number import (
     topic_of_moment,
     topic_of_row,
 )
+from gui.views.counters_view import CountersView
+from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.session_view import SessionView
 from gui.views.shared_view import SharedView
+from gui.views.source_view import SourceView
+from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
-
-if TYPE_CHECKING:
-    from gui.views.counters_view import CountersView
-    from gui.views.matrix_canvas import MatrixCanvas
-    from gui.views.source_view import SourceView
-    from gui.views.warp_view import WarpView
 
 FIRST_NUMBER = 2  # column of the counters view
 SPACES = {"Warp": "global", "Shared": "shared"}
@@ -79,9 +77,9 @@ class Explaining(QObject):
 
     def __init__(self, window: Window) -> None:
         super().__init__(window)
-        self.window_, self.session = window, window.session
+        self.main, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
-        self.panel.closed.connect(self._closed)
+        self.panel.closed.connect(lambda: window.session.update(question=None))
         self.sessions = [window.session]
         """Those whose explanations Escape puts away."""
         self._beside: QPoint | None = None
@@ -96,15 +94,16 @@ class Explaining(QObject):
 
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
-        self._beside = self._pointer() if here else None
-        self._view = self._view_at(QCursor.pos()) if here else self._view_of(topic)
+        pointer = QCursor.pos()
+        self._beside = self.main.mapFromGlobal(pointer) if here else None
+        self._view = self._view_at(pointer) if here else self._view_of(topic)
         if self.session.question == topic:
             self._answer(topic)
         self.session.question = topic
 
     def why(self) -> None:
         """Explain what is looked at, or close the explanation if it is open."""
-        page = self.window_.pages.current
+        page = self.main.pages.current
         if self.session.question is not None:
             self.close()
         elif (found := page.explanation()) is not None:
@@ -117,7 +116,7 @@ class Explaining(QObject):
         if self.session.page == "compare":
             chosen = self.session.compared_view.lower()
             return chosen if chosen in SPACES.values() else ""
-        page = self.window_.step_page
+        page = self.main.step_page
         seen = [name for name in SPACES if page.in_front(name)]
         if len(seen) == 1:
             return SPACES[seen[0]]
@@ -134,7 +133,7 @@ class Explaining(QObject):
 
     def _veil(self, _: object) -> None:
         """An open explanation would answer the question; what was refused is no longer true."""
-        self.window_.message.take_back(self._told)
+        self.main.message.take_back(self._told)
         if self.session.hides("why"):
             self.close()
 
@@ -143,18 +142,10 @@ class Explaining(QObject):
             self.panel.hide()
         elif self.session.hides("why"):
             self.close()
-            self._told = self.window_.message.tell(
-                f"{ANSWER_FIRST}: then Why? explains the number."
-            )
+            self._told = self.main.message.tell(f"{ANSWER_FIRST}: then Why? explains the number.")
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None
-
-    def _closed(self) -> None:
-        self.session.question = None
-
-    def _pointer(self) -> QPoint:
-        return self.window_.mapFromGlobal(QCursor.pos())
 
     def _view_at(self, place: QPoint) -> QRect | None:
         widget = QApplication.widgetAt(place)
@@ -164,15 +155,15 @@ class Explaining(QObject):
 
     def _view_of(self, topic: Topic) -> QRect | None:
         """The visible view that shows what is asked about, if there is one."""
-        page = self.window_.step_page
+        page = self.main.step_page
         if isinstance(topic, Step):
             return self._place_of(page.shared if topic.space == "shared" else page.warp)
         return self._place_of(page.matrices if isinstance(topic, Fetched) else None)
 
     def _place_of(self, view: QWidget | None) -> QRect | None:
-        if view is None or not view.isVisible() or view.window() is not self.window_:
+        if view is None or not view.isVisible() or view.window() is not self.main:
             return None
         box = view.rect()
         if self.session.large and isinstance(view, SharedView):  # there is no room beside it
             box = view.explained()
-        return box.translated(view.mapTo(self.window_, QPoint(0, 0)))
+        return box.translated(view.mapTo(self.main, QPoint(0, 0)))

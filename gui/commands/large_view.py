@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication
 
 from gui.commands.keyboard_focus import focus_page
 from gui.commands.window_parts import Window
-
-if TYPE_CHECKING:
-    from gui.views.dock_area import ViewDock
+from gui.views.dock_area import ViewDock
 
 
 def toggle_full_screen(window: Window) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QToolButton, QWidget
 
-from gui.looks.labels_and_layouts import side_by_side
 from gui.scenes.session import Session
 from gui.views.dock_area import units
 from gui.views.lesson_panel import LessonPanel
@@ -47,10 +46,6 @@ class LeftColumn(QObject):
         window.installEventFilter(self)
         left.installEventFilter(self)
         session.large_changed.connect(lambda _: QTimer.singleShot(0, self, self._back))
-
-    def beside_button(self) -> QHBoxLayout:
-        """The window's body with the button left of it."""
-        return side_by_side(None, self.button, (self._body, 1), gap=4)
 
     def kept(self, width: int) -> int:
         """The width to be kept for the next start: 0 if somebody hid it, -1 for want of room."""

@@ -52,6 +52,7 @@ class Presenting(QObject):
         if self.on:
             self.main.left_column.make_room(False)
         self.on = self.teaching.presented = False
+        self.bar.clearFocus()  # or Qt would give the keyboard to a button of the lesson's
         self.bar.hide()
         if self.notes is not None:
             self.notes.hide()

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
+from core.ladder import Ladder
+from core.ladder.input_arrays import Inputs
 from gui.background import Worker, sentence_of
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.configuration import Conditions, Configuration
-from gui.scenes.prefetch import Looks, Standpoint
+from gui.scenes.prefetch import Standpoint
 from gui.scenes.session import Session, source_key
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
-    from core.ladder.input_arrays import Inputs
 
 CONDITIONS = tuple(field.name for field in fields(Conditions))
 _STOPPED = (
@@ -171,10 +169,9 @@ class Recorder(QObject):
 
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
-        looks = Looks(self.session.heat, self.session.warp_trail)
         self._given = self.conditions
         self.worker.submit(
-            record_job, self.ladder, configuration, block, self._standpoint(), looks, self._given
+            record_job, self.ladder, configuration, block, self._standpoint(), self._given
         )
 
     def _standpoint(self) -> Standpoint | None:

@@ -183,14 +183,15 @@ class PictureSaver(QObject):
         """Paint a hidden view when it has worked out what it shows, or has had time for it."""
         task = self._hidden[0]
         self._waited_ms += TICK_MS
-        working = any(worker.busy for worker in self.gallery.workers(task.name))
+        view = self.gallery.places()[task.name].view
+        working = view is not None and any(w.busy for w in view.findChildren(Worker))
         if self._waited_ms < LEAST_MS or (working and self._waited_ms < MOST_MS):
             return
         self._waiting.stop()
         self._hidden.popleft()
         try:
-            with self.gallery.as_if_shown(task.name) as view:
-                self._paint(task, view)
+            with self.gallery.as_if_shown(task.name) as shown:
+                self._paint(task, shown)
         finally:
             self._prepare()
 
@@ -353,10 +354,6 @@ class Gallery:
         page = self.main.pages.made(self.places()[name].page)
         if page is not None:
             page.be_pictured(False)
-
-    def workers(self, name: str) -> list[Worker]:
-        view = self.places()[name].view
-        return view.findChildren(Worker) if view is not None else []
 
     @contextmanager
     def as_if_shown(self, name: str) -> Iterator[QWidget]:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from core.errors import TilescopeError
 from core.links import parse_link
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.background import Coalescer, Worker, sentence_of
 from gui.commands.editing_and_opening import Workbench
 from gui.commands.links_and_moments import Moments

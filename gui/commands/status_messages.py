@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from core.errors import CompileError, ParameterError, TilescopeError
-from core.own_files.launch_texts import FieldErrors
-from core.own_files.sources_and_headers import read_source
+from core.user_files.launch_texts import FieldErrors
+from core.user_files.sources_and_headers import read_source
 from gui.background import Worker
 from gui.commands.recording import Stopped
 from gui.commands.window_parts import Window

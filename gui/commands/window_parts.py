@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
 
-from PySide6.QtWidgets import QMainWindow
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QSplitter, QWidget
-
-    from gui.commands.left_column import LeftColumn
-    from gui.commands.recording import Recorder
-    from gui.commands.theme_applier import Dressing
-    from gui.scenes.session import Session
-    from gui.views.buttons_and_choices import Segmented
-    from gui.views.ladder_panel import LadderPanel
-    from gui.views.launch_form import ConfigurationForm
-    from gui.views.lesson_panel import LessonPanel
-    from gui.views.message_bar import BusySign, MessageBar, MomentTitle
-    from gui.views.page_stack import Pages
-    from gui.views.presenter_bar import PresenterBar
-    from gui.views.step_page import StepPage
-    from gui.views.transport_bar import TransportBar
+from gui.commands.left_column import LeftColumn
+from gui.commands.recording import Recorder
+from gui.commands.theme_applier import Dressing
+from gui.scenes.session import Session
+from gui.views.buttons_and_choices import Segmented
+from gui.views.ladder_panel import LadderPanel
+from gui.views.launch_form import ConfigurationForm
+from gui.views.lesson_panel import LessonPanel
+from gui.views.message_bar import BusySign, MessageBar, MomentTitle
+from gui.views.page_stack import Pages
+from gui.views.presenter_bar import PresenterBar
+from gui.views.step_page import StepPage
+from gui.views.transport_bar import TransportBar
 
 
 class Window(QMainWindow):

@@ -16,7 +16,7 @@ from core.errors import ParameterError
 from core.ladder import load_ladder
 from core.lessons.course import load_course
 from core.links import names_file
-from core.own_files.sources_and_headers import is_saved_trace
+from core.user_files.sources_and_headers import is_saved_trace
 from gui.exports import film, replay_page
 from gui.exports.exported_views import MEMORY, chosen
 from gui.exports.replay_page import lesson_chapters

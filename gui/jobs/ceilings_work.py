@@ -25,11 +25,11 @@ from gui.scenes.benchmark import size_parameters
 from gui.scenes.configuration import Configuration
 
 if TYPE_CHECKING:
-    from core.compiler.builds import BuildKind
+    from core.compiler.compile_ptx_and_cubin import BuildKind
     from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
     from core.gpu.benchmark_result import BenchmarkResult
-    from core.ladder import Ladder
+    from core.ladder import Ladder, Rung
     from core.launch import Workload
     from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
@@ -282,8 +282,8 @@ def full_size_job(_: Progress, wanted: Configuration) -> Configuration:
     """
     from core.guessing.launch_guess import completed
     from core.guessing.trial_runs import fitted
-    from core.own_files.sources_and_headers import read_source
     from core.side_process.client import apart
+    from core.user_files.sources_and_headers import read_source
 
     assert wanted.own is not None
     source = wanted.source if wanted.source is not None else read_source(Path(wanted.own.path))
@@ -319,7 +319,7 @@ def _checksum(wanted: Configuration) -> str:
     """A sum over a user's file, its headers and its arrays' sizes and times; empty without one."""
     if wanted.own is None:
         return ""
-    from core.own_files.sources_and_headers import local_headers, read_source
+    from core.user_files.sources_and_headers import local_headers, read_source
 
     try:
         text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source
@@ -395,34 +395,23 @@ def intensities_job(
     counted as compiled, which takes a fraction of the time: the loads from global memory are those
     of the source unless the compiler drops some.
     """
-    from core.models.ceiling_counts import measure_rung
+    from core.models.ceiling_counts import known_intensity, measure_rung
+
+    def counted(rung: Rung, parameters: Mapping[str, int]) -> float | None:
+        return measure_rung(rung, parameters, written=False).intensity
 
     wanted = list(runs)
-    for run in wanted:
-        found = None if run.key in known or is_cancelled() else _counted_before(ladder, run)
-        if found is not None:
-            known.add(run.key)
-            tell(run.key, found)
-    for run in wanted if count else ():
-        if run.key in known or is_cancelled():
-            continue
-        known.add(run.key)
-        try:
-            counts = measure_rung(ladder[run.rung], run.parameters, written=False)
-        except (TilescopeError, KeyError):
-            known.discard(run.key)  # cancelled, or a result of another version's rung
-            continue
-        if counts.intensity:
-            tell(run.key, counts.intensity)
-
-
-def _counted_before(ladder: Ladder, run: Run) -> float | None:
-    from core.models.ceiling_counts import known_intensity
-
-    try:
-        return known_intensity(ladder[run.rung], run.parameters)
-    except (TilescopeError, KeyError):  # a result of another version's rung
-        return None
+    for intensity_of in (known_intensity, counted) if count else (known_intensity,):
+        for run in wanted:
+            if run.key in known or is_cancelled():
+                continue
+            try:
+                found = intensity_of(ladder[run.rung], run.parameters)
+            except (TilescopeError, KeyError):  # cancelled, or a rung of another version
+                continue
+            if found:
+                known.add(run.key)
+                tell(run.key, found)
 
 
 def devices_job(_: Progress) -> tuple[Device, ...]:
@@ -457,7 +446,7 @@ def resources_job(
     _: Progress, ladder: Ladder, wanted: Configuration, capability: Capability
 ) -> Compiled:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
-    from core.compiler.builds import compiled_resources
+    from core.compiler.compile_ptx_and_cubin import compiled_resources
 
     key, workload = key_of(wanted), workload_of(ladder, wanted)
     version, note = capability.name, ""

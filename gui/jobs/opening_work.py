@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
     from core.ladder.input_arrays import Inputs
     from core.launch import Workload
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.configuration import Configuration
@@ -76,8 +76,8 @@ def open_job(
     """
     from core.guessing.launch_guess import launch_of
     from core.guessing.ptx_launch_guess import opened_ptx
-    from core.own_files.sources_and_headers import must_be_short_enough, read_source
     from core.side_process.client import apart
+    from core.user_files.sources_and_headers import must_be_short_enough, read_source
 
     if path.endswith(".ptx"):
         opened = apart(opened_ptx, path, known, kernel, text)
@@ -118,8 +118,9 @@ def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -
     """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
     from core.links import checksum
     from core.recording.trace_files import load_trace
-    from gui.jobs.record_work import Recorded, prepare
+    from gui.jobs.record_work import Recorded
     from gui.scenes.configuration import Configuration, Origin
+    from gui.scenes.prefetch import look_ahead
 
     trace = load_trace(Path(path))
     if not trace.recorded_blocks:
@@ -134,7 +135,7 @@ def load_job(_: Progress, path: str, ladder: Ladder, seed: int = DEFAULT_SEED) -
     else:
         original, form = source, _form_of(workload)
         shown = Configuration("", {}, source, form.launch, checksum(source))
-    prepare(trace, trace.recorded_blocks[0])
+    look_ahead(trace, trace.recorded_blocks[0])
     return Loaded(Recorded(trace, Origin(shown, original)), form, inputs, seed)
 
 
@@ -164,8 +165,8 @@ def _form_of(workload: Workload) -> Opened:
     """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
     from core.guessing.launch_guess import launch_of
     from core.launch import ArrayArgument, ScalarArgument
-    from core.own_files.launch_texts import UNTITLED, FileLaunch
     from core.side_process.client import apart
+    from core.user_files.launch_texts import UNTITLED, FileLaunch
 
     launch = workload.launch
     texts = []
@@ -207,7 +208,7 @@ def file_to_sweep_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
     from core.guessing.launch_guess import guess_launch
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.sources_and_headers import read_source
     from gui.scenes.benchmark import templated
 
     source = read_source(path)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from core.cancelling import within
 from core.errors import TilescopeError
 from core.garbage_collection import uncollected
-from core.own_files.launch_texts import UNTITLED
+from core.user_files.launch_texts import UNTITLED
 from gui.scenes.configuration import Conditions, Configuration, Origin
-from gui.scenes.prefetch import Looks, Standpoint, look_ahead
+from gui.scenes.prefetch import Standpoint, look_ahead
 from gui.scenes.session import source_key
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.own_files.launch_texts import FileLaunch
     from core.recording.count_launch import Counted
     from core.trace import Trace
+    from core.user_files.launch_texts import FileLaunch
     from gui.background import Progress
     from gui.scenes.configuration import Profile
 
@@ -55,7 +55,7 @@ def make_workload(
 
     Raises TilescopeError.
     """
-    from core.own_files.sources_and_headers import must_be_short_enough
+    from core.user_files.sources_and_headers import must_be_short_enough
 
     if wanted.source is not None:
         must_be_short_enough(wanted.source, "The text")
@@ -71,8 +71,8 @@ def make_workload(
 
 def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
-    from core.own_files.launch_texts import file_workload
-    from core.own_files.sources_and_headers import read_source
+    from core.user_files.launch_texts import file_workload
+    from core.user_files.sources_and_headers import read_source
 
     if launch.path.endswith(".ptx"):
         return _ptx_workload(launch, edited, seed)
@@ -89,8 +89,8 @@ def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[W
 
 def _ptx_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """PTX may be edited; the text that it was compiled from is another compiler's."""
-    from core.own_files.ptx_files import ptx_workload, read_ptx
-    from core.own_files.sources_and_headers import must_be_short_enough
+    from core.user_files.ptx_files import ptx_workload, read_ptx
+    from core.user_files.sources_and_headers import must_be_short_enough
 
     file = read_ptx(launch.path, launch.kernel)
     original = file.source
@@ -111,13 +111,12 @@ def record_job(
     wanted: Configuration,
     block: int,
     at: Standpoint | None = None,
-    looks: Looks | None = None,
     given: Conditions = DEFAULT,
 ) -> Recorded:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
-    `at` and `looks` are where and how the record that is shown now is looked at: the new one
-    probably will be so, too, and what is shown of it is worked out ahead.
+    `at` is where the record that is shown now is looked at: the new one probably will be, too, and
+    what is shown of it is worked out ahead.
     """
     from core.recording.record_launch import CutShort, record
     from core.source.constants import knobs
@@ -140,7 +139,7 @@ def record_job(
     twin = mapping.other if mapping is not None else ""
     continues = at is not None and at.source in (source_key(trace), twin)
     with uncollected():  # the colours of a text of a megabyte are a million objects
-        prepare(trace, block_shown, at if continues else None, looks)
+        look_ahead(trace, block_shown, at if continues else None)
         if wanted.own is not None:
             knobs(workload.source)  # kept there
     return Recorded(trace, Origin(wanted, original, twin))
@@ -165,11 +164,3 @@ def profile_job(progress: Progress, path: Path, workload: Workload) -> Profile:
     launches = read_profile(path)
     with within(2 * COUNTING_S, f"The launch was not counted within {2 * COUNTING_S:.0f} s."):
         return Profile(compare(launches, workload, progress=progress), workload, path.name)
-
-
-def prepare(
-    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
-) -> None:
-    """Have what the window asks first worked out here, not on the UI thread."""
-    shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
-    look_ahead(trace, shown, at, looks)

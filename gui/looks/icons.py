@@ -6,17 +6,15 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import PySide6
 from PySide6 import QtCore, QtGui, QtWidgets
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QAbstractButton
 
 from gui.looks.theme import current_theme
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QAbstractButton
 
 ICONS = {
     "first": "ph.skip-back-fill",

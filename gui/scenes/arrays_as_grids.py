@@ -379,10 +379,7 @@ class Owned:
     array: str
     flats: Ints
     threads: Ints
-    steps: Ints
     box: Rect
-    full: bool
-    """Whether the elements fill their bounding box."""
 
     def thread_of(self, flat: int) -> int | None:
         """The linear thread that stores an element, None where this block stores another."""
@@ -398,12 +395,10 @@ def shares_of(owned: Iterable[Owned], grid: Grid) -> list[Owned]:
 
 def owned_by(trace: Trace, grid: Grid, block: int) -> Owned | None:
     """What a recorded block stores to the grid's array; None if nothing."""
-    flats, threads, steps = history_of(trace.block(block)).stored(grid.array.name)
+    flats, threads, _ = history_of(trace.block(block)).stored(grid.array.name)
     if not len(flats):
         return None
-    box = bounding_box(grid, flats)
-    full = box[2] * box[3] == len(flats)
-    return Owned(block, grid.array.name, flats, threads, steps, box, full)
+    return Owned(block, grid.array.name, flats, threads, bounding_box(grid, flats))
 
 
 def bounding_box(grid: Grid, flats: Ints) -> Rect:

@@ -38,7 +38,7 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
-from core.own_files.sources_and_headers import read_source
+from core.user_files.sources_and_headers import read_source
 from core.wording import clock
 from gui.scenes.names_of_elements_and_threads import block_text
 from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
@@ -46,7 +46,7 @@ from gui.scenes.numbers_and_sentences import capital, grouped, plural, spaced
 if TYPE_CHECKING:
     from core.gpu.sweep import Failure
     from core.ladder import Ladder, Rung
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
     from gui.scenes.configuration import Configuration
 
 # Results: where they come from, and how they are called.
@@ -221,7 +221,6 @@ class ResultRow:
 
 
 def _result_row(measured: Measured) -> ResultRow:
-    """A result as a row."""
     result = measured.result
     trouble = "wrong result" if result.ok is False else ""
     if measured.failure is not None:
@@ -256,7 +255,6 @@ def _notes(measured: Measured) -> str:
 
 
 def _failure_row(outcome: Outcome) -> ResultRow:
-    """A point that gave nothing, as a row."""
     assert outcome.failure is not None
     return ResultRow(
         title=outcome.point.title,
@@ -520,19 +518,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _OfCluster:
-    """What comes of a cluster: its GPUs as lanes, why it cannot be joined, or what happens to it.
-
-    The latter two are sentences.
-    """
+    """Its GPUs, as lanes of a sweep; or why it cannot be joined; or what happens to it."""
 
     by: _Joining
-    lanes: Sequence[Lane] = ()
+    lanes: Sequence[Lane] | None = None
     refused: str = ""
     said: str = ""
 
 
 class _Joining:
-    """Joins the cluster at an address, and stays until `leave`; `tell` is called in a thread."""
+    """Joins the cluster at an address, and stays until `leave`; `tell` is called in its thread."""
 
     def __init__(self, address: str, tell: Callable[[_OfCluster], None]) -> None:
         self.address = address
@@ -556,26 +551,23 @@ class _Joining:
         except Cancelled:
             return
         except TilescopeError as error:
-            self._say(_OfCluster(self, refused=str(error)))
+            self._say(refused=str(error))
         except Exception as error:
             log.exception("the cluster at %s", self.address)
-            why = f"The cluster at {self.address} failed: {error!r}."
-            self._say(_OfCluster(self, refused=why))
+            self._say(refused=f"The cluster at {self.address} failed: {error!r}.")
 
     def _join(self) -> None:
         from core.distributed.cluster import gpu_lanes
 
         with gpu_lanes(
-            self.address,
-            lambda text: self._say(_OfCluster(self, said=text)),
-            patience_s=_PATIENCE_S,
+            self.address, lambda text: self._say(said=text), patience_s=_PATIENCE_S
         ) as lanes:
-            self._say(_OfCluster(self, lanes))
+            self._say(lanes=lanes)
             self._left.wait()
 
-    def _say(self, what: _OfCluster) -> None:
+    def _say(self, **what: Any) -> None:
         if not self._left.is_set():
-            self._tell(what)
+            self._tell(_OfCluster(self, **what))
 
 
 # The benchmark page's state: GPUs, a running sweep, what it says, and all results.
@@ -838,21 +830,19 @@ class BenchModel:
             case _OfCluster(by):
                 return self._hear_of_cluster(update) if by is self._joining else set()
 
-    def _hear_of_cluster(self, told: _OfCluster) -> set[str]:
-        self.said = told.said or self.said
-        if told.refused:
-            self._refuse(told.refused)
-        elif told.lanes:
+    def _hear_of_cluster(self, update: _OfCluster) -> set[str]:
+        self.said = update.said or self.said
+        why = update.refused
+        if update.lanes is not None:
             assert self._to_run is not None
             try:
-                self._begin(*self._to_run, told.lanes)
+                self._begin(*self._to_run, update.lanes)
             except TilescopeError as error:  # its results cannot be kept
-                self._refuse(str(error))
+                why = str(error)
+        if why:
+            self.refused = why
+            self._leave()
         return {"state", "progress"}
-
-    def _refuse(self, why: str) -> None:
-        self.refused = why
-        self._leave()
 
     def _leave(self) -> None:
         joining, self._joining = self._joining, None
@@ -920,7 +910,6 @@ def _gpus(devices: Sequence[DeviceReport]) -> str:
 
 
 def _point_text(point: Point | BenchmarkResult) -> str:
-    """A kernel and its parameters in short."""
     sizes = parameters_text(point.parameters)
     return f"{point.title} ({sizes})" if sizes else point.title
 
@@ -962,7 +951,6 @@ def _readings_text(readings: Readings) -> str:
 
 
 def _ended_sentence(model: BenchModel) -> str:
-    """How the last sweep ended."""
     parts = []
     if model.failed:
         kinds = ", ".join(

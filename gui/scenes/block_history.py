@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from core.launch import WARP
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from core.wording import listing
-from gui.scenes.cached_per_object import last_for_each, once_for_each
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.names_of_elements_and_threads import elements_name, verb_of
 from gui.scenes.numbers_and_sentences import numbers_name
 
 if TYPE_CHECKING:
     from core.emulator.events import Span, TransferEvent
-    from core.trace import Access, BlockTrace, WarpAccess
+    from core.trace import Access, BlockTrace
+    from core.trace.access import WarpAccess
 
 EMPTY = np.empty(0, np.int64)  # no elements
 
@@ -117,7 +118,6 @@ def number_at(array: Array | SharedArray, data: NDArray[Any], flat: int) -> Any:
 
 
 Rows = NDArray[np.int32]
-TABLE = 256  # accesses that are kept together
 
 
 class _Loads:
@@ -125,31 +125,25 @@ class _Loads:
 
     def __init__(self) -> None:
         self.steps: list[int] = []
-        self._tables: list[Rows] = []
-        """`TABLE` accesses each: one that grew would have to be copied, in the middle of a step."""
-        self._own = _Own(range(0))
+        self._rows: list[Rows] = []
+        self._first_loads: tuple[tuple[range, int], Ints, Ints] | None = None
+        """Of some threads, and so many accesses: each element once, with the step of its first."""
+        self._counted: tuple[Ints, Rows, Ints] | None = None
+        """Every element that was loaded, ascending; of each load, in order, which of these it is;
+        and how many loads there are up to the end of each access."""
 
     def rows(self, first: int, last: int, threads: range | None = None) -> Rows:
         """A row for each access from `first` to before `last`, a column for each thread.
 
         Its element, -1 where it has none. `threads` asks for some that follow each other only.
         """
-        last = min(last, len(self.steps))
         columns = slice(None) if threads is None else slice(threads.start, threads.stop)
-        parts = [
-            self._tables[number][max(first - number * TABLE, 0) : last - number * TABLE, columns]
-            for number in range(first // TABLE, -(-last // TABLE))
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.empty((0, 0), np.int32)
+        rows = [row[columns] for row in self._rows[first:last]]
+        return np.stack(rows) if rows else np.empty((0, 0), np.int32)
 
     def add(self, step: int, elements: NDArray[np.int64]) -> None:
         """One access; -1 where a thread takes no part."""
-        table, place = divmod(len(self.steps), TABLE)
-        if table == len(self._tables):
-            self._tables.append(np.empty((TABLE, len(elements)), np.int32))
-        self._tables[table][place] = elements
+        self._rows.append(elements.astype(np.int32))
         self.steps.append(step)
 
     def upto(self, step: int) -> int:
@@ -158,157 +152,77 @@ class _Loads:
 
     def of_threads(self, threads: range, step: int) -> Ints:
         """What threads that follow each other loaded up to `step`, each element once."""
-        if self._own.threads != threads:
-            self._own = _Own(threads)
-        self._own.read(self)
-        return self._own.upto(step)
+        known = threads, len(self.steps)
+        if self._first_loads is None or self._first_loads[0] != known:
+            read = self.rows(0, len(self.steps), threads)
+            live = read >= 0
+            every, first = np.unique(read[live], return_index=True)
+            steps = np.repeat(np.array(self.steps, np.int64), live.sum(axis=1))
+            self._first_loads = known, every.astype(np.int64), steps[first]
+        _, flats, since = self._first_loads
+        return flats[since <= step]
+
+    def counts(self, step: int) -> tuple[Ints, Ints]:
+        """The elements that were loaded up to `step`, ascending, and how often each."""
+        if self._counted is None or len(self._counted[2]) != len(self.steps):
+            read = self.rows(0, len(self.steps))
+            live = read >= 0
+            every, which = np.unique(read[live], return_inverse=True)
+            ends = np.cumsum(live.sum(axis=1))
+            self._counted = every.astype(np.int64), which.astype(np.int32), ends
+        flats, places, ends = self._counted
+        count = self.upto(step)
+        times = np.bincount(places[: ends[count - 1] if count else 0], minlength=len(flats))
+        return flats[times > 0], times[times > 0]
 
     def of_element(self, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that loaded an element, each once, with the threads that did."""
-        count = self.upto(step)
-        found: dict[int, list[Ints]] = {}
-        for at, row in zip(self.steps[:count], self.rows(0, count), strict=True):
-            threads = np.flatnonzero(row == flat)
-            if len(threads):
-                found.setdefault(at, []).append(threads)
-        return [(at, np.unique(np.concatenate(rows))) for at, rows in found.items()]
-
-
-@dataclass
-class _Own:
-    """What the threads that were asked last have loaded, brought up to date as more is read."""
-
-    threads: range
-    flats: Ints = field(default_factory=lambda: EMPTY)
-    """Each element once, ascending."""
-    since: Ints = field(default_factory=lambda: EMPTY)
-    """The step of the first load of each."""
-    known: int = 0
-    """Accesses that were read."""
-
-    def read(self, loads: _Loads) -> None:
-        """Bring in the accesses that have been added since the last time."""
-        count = len(loads.steps)
-        if count == self.known:
-            return
-        read = loads.rows(self.known, count, self.threads)
-        steps = np.repeat(np.array(loads.steps[self.known :], np.int64), read.shape[1])
-        live = read.reshape(-1) >= 0
-        flats = np.concatenate([self.flats, read.reshape(-1)[live].astype(np.int64)])
-        since = np.concatenate([self.since, steps[live]])
-        self.flats, first = np.unique(flats, return_index=True)
-        self.since = since[first]
-        self.known = count
-
-    def upto(self, step: int) -> Ints:
-        """The elements of which the first load is not later than `step`."""
-        return self.flats[self.since <= step]
-
-
-@dataclass
-class _Tally:
-    """How often each element was loaded by the first `done` accesses.
-
-    Only elements that are loaded at all take room: few of a large array. `read` brings in
-    accesses before anybody asks.
-    """
-
-    flats: Ints = field(default_factory=lambda: EMPTY)
-    """Every element of the accesses that were read, ascending."""
-    counts: Ints = field(default_factory=lambda: EMPTY)
-    """How often each of `flats` was loaded."""
-    done: int = 0
-    _rows: list[tuple[Ints, Ints]] = field(default_factory=list)
-    """Of each access its elements, each once, and by how many threads."""
-
-    @property
-    def known(self) -> int:
-        """How many accesses were read."""
-        return len(self._rows)
-
-    def read(self, loads: _Loads, upto: int) -> bool:
-        """Bring in the first `upto` accesses; whether there were any to bring in."""
-        new = loads.rows(len(self._rows), upto)
-        if not len(new):
-            return False
-        found = [np.unique(row[row >= 0], return_counts=True) for row in new]
-        self._rows += [(flats.astype(np.int64), times) for flats, times in found]
-        flats = np.unique(np.concatenate([flats for flats, _ in found])).astype(np.int64)
-        place = np.searchsorted(self.flats, flats)
-        missing = np.append(self.flats, -1)[place] != flats
-        self.counts = np.insert(self.counts, place[missing], 0)
-        self.flats = np.insert(self.flats, place[missing], flats[missing])
-        return True
-
-    def move(self, loads: _Loads, upto: int) -> None:
-        """Count accesses in or out until the first `upto` are counted."""
-        self.read(loads, upto)
-        first, last = sorted((self.done, upto))
-        if first < last:
-            rows = self._rows[first:last]
-            places = np.searchsorted(self.flats, np.concatenate([flats for flats, _ in rows]))
-            times = np.concatenate([times for _, times in rows])
-            moved = np.bincount(places, times, len(self.flats)).astype(np.int64)
-            self.counts = self.counts + (moved if upto > self.done else -moved)
-        self.done = upto
-
-    @property
-    def loaded(self) -> tuple[Ints, Ints]:
-        """The elements that were loaded, ascending, and how often each."""
-        live = self.counts > 0
-        return self.flats[live], self.counts[live]
+        places, threads = np.nonzero(self.rows(0, self.upto(step)) == flat)
+        steps = np.array(self.steps, np.int64)[places]
+        return [(int(at), np.unique(threads[steps == at])) for at in np.unique(steps)]
 
 
 PIECE = 8  # elements, of which copies mostly keep the order: 16 bytes of F16
 RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
 
 
-class _Origins:
-    """Which element of which global array each cell of shared memory holds a copy of."""
+class _Copies:
+    """Which element of which global array each byte of the block's shared memory is a copy of."""
 
     def __init__(self) -> None:
         self._recent: list[tuple[int, int, Part]] = []
         self._names: list[str] = []
-        self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
-        self._arrays: dict[str, Array | SharedArray] = {}
+        self._which = np.empty(0, np.int16)  # of `_names`, -1 where it is no copy
+        self._flats = np.empty(0, np.int32)
 
-    def copy(self) -> _Origins:
+    def copy(self) -> _Copies:
         """As it is now, whatever is stored later."""
-        other = _Origins()
-        other._names, other._arrays = list(self._names), dict(self._arrays)
-        other._cells = {name: (a.copy(), b.copy()) for name, (a, b) in self._cells.items()}
+        other = _Copies()
+        other._names = list(self._names)
+        other._which, other._flats = self._which.copy(), self._flats.copy()
         return other
 
     def at_bytes(self, name: str, places: Ints) -> Ints:
         """The elements of global `name` whose copies lie at bytes of the block's shared memory."""
-        found = [EMPTY]
-        for shared, (names, flats) in self._cells.items():
-            array = self._arrays[shared]
-            if name in self._names and isinstance(array, SharedArray):
-                cells = (places - array.offset) // array.dtype.itemsize
-                cells = cells[(cells >= 0) & (cells < len(names))]
-                found.append(flats[cells[names[cells] == self._names.index(name)]])
-        return np.unique(np.concatenate(found))
+        if name not in self._names:
+            return EMPTY
+        places = places[places < len(self._which)]
+        mine = self._which[places] == self._names.index(name)
+        return np.unique(self._flats[places[mine]]).astype(np.int64)
 
     def loaded(self, name: str, part: Part, step: int) -> None:
         """A load from global memory: its values may be stored to shared memory next."""
-        if name not in self._names:
-            self._names.append(name)
-        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), step, part)]
+        self._recent = [*self._recent[-RECENT + 1 :], (self._number(name), step, part)]
 
     def stored(self, array: Array | SharedArray, part: Part) -> None:
         """A store to shared memory: each lane's value is looked for in its latest loads.
 
         Numbers of 16 bits repeat within one load, so those at the same place in it come first.
         """
-        name, size = array.name, array.nbytes // array.dtype.itemsize
-        self._arrays[name] = array
-        names, flats = self._cells.setdefault(
-            name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
-        )
         live = np.flatnonzero(part.elements >= 0)
         cells, values = part.elements[live], part.values[live]
-        names[cells], flats[cells] = -1, -1
+        places = _bytes_of(array, cells)
+        self._put(places, -1, np.full(len(live), -1))
         open_lanes = np.ones(len(live), bool)
 
         def moves(load: Part) -> bool:
@@ -318,94 +232,51 @@ class _Origins:
         likely = sorted(self._recent, key=lambda r: (-r[1], moves(r[2])))
         for number, _, load in likely:
             same = open_lanes & (load.elements[live] >= 0) & (load.values[live] == values)
-            names[cells[same]] = number
-            flats[cells[same]] = load.elements[live[same]]
+            self._put(places[same], number, load.elements[live[same]])
             open_lanes &= ~same
             if not open_lanes.any():
                 break
 
-    def forget(self, places: Ints) -> bool:
-        """Bytes of the block's shared memory hold something else now; whether any was known."""
-        found = False
-        for shared, (names, flats) in self._cells.items():
-            array = self._arrays[shared]
-            if isinstance(array, SharedArray):
-                cells = (places - array.offset) // array.dtype.itemsize
-                cells = cells[(cells >= 0) & (cells < len(names))]
-                found |= bool((names[cells] >= 0).any())
-                names[cells], flats[cells] = -1, -1
-        return found
+    def landed(self, places: Ints, brought: Iterable[tuple[str, Ints, Ints]]) -> None:
+        """A bulk copy has overwritten bytes, and brought elements of arrays to some of them."""
+        self._put(places[:, None], -1, np.full(len(places), -1))
+        for name, to, flats in brought:
+            self._put(to[:, None], self._number(name), flats)
 
-    def read(self, name: str, part: Part) -> list[tuple[str, Ints]]:
+    def read(self, array: Array | SharedArray, part: Part) -> list[tuple[str, Ints]]:
         """A load from shared memory: for each global array, the element each thread gets."""
-        if name not in self._cells:
-            return []
-        names, flats = self._cells[name]
         live = part.elements >= 0
-        cell = np.where(live, part.elements, 0)
+        places = _bytes_of(array, np.where(live, part.elements, 0))[:, 0]
+        self._make_room(places)
         found = []
         for number, source in enumerate(self._names):
-            mine = live & (names[cell] == number)
+            mine = live & (self._which[places] == number)
             if mine.any():
-                found.append((source, np.where(mine, flats[cell], -1)))
+                found.append((source, np.where(mine, self._flats[places], -1).astype(np.int64)))
         return found
 
+    def _number(self, name: str) -> int:
+        if name not in self._names:
+            self._names.append(name)
+        return self._names.index(name)
 
-class _Landed:
-    """Which element of which global array bulk copies have brought to each byte of shared memory.
+    def _put(self, places: Ints, number: int, flats: Ints) -> None:
+        """Have bytes, a row for each element, hold copies of elements of an array."""
+        self._make_room(places)
+        self._which[places] = number
+        self._flats[places] = flats[:, None]
 
-    They come at the step at which the block's record has them in shared memory.
-    """
+    def _make_room(self, places: Ints) -> None:
+        missing = int(places.max(initial=-1)) + 1 - len(self._which)
+        if missing > 0:
+            self._which = np.pad(self._which, (0, missing), constant_values=-1)
+            self._flats = np.pad(self._flats, (0, missing), constant_values=-1)
 
-    def __init__(self, block: BlockTrace) -> None:
-        self._first, self._size = block.place * block.shared_stride, block.shared_stride
-        began = {e.number: e for e in block.record.transfers if e.kind != "product"}
-        self._coming = sorted(
-            (
-                (block.step_at(landing.tick - 1) + 1, began[landing.number])
-                for landing in block.record.landings
-            ),
-            key=lambda one: one[0],
-        )
-        self._sizes = {
-            span.region.name: _itemsize(block, span.region.name)
-            for _, event in self._coming
-            for span in event.reads
-        }
-        self._owners: dict[str, Ints] = {}
 
-    def come(self, step: int) -> Iterator[Ints]:
-        """Take in what has landed up to a step; yields the bytes that it overwrites."""
-        while self._coming and self._coming[0][0] <= step:
-            _, event = self._coming.pop(0)
-            (written,) = event.writes
-            place = written.place - self._first
-            if written.region.space != "shared" or not len(place):
-                continue
-            if place.min() < 0 or place.max() >= self._size:
-                continue  # it goes to another block
-            whole = (place[:, None] + np.arange(written.width)).reshape(-1)
-            self.forget(whole)
-            for name, places, offsets in _brought(event, place, written.width):
-                owner = self._owners.setdefault(name, np.full(self._size, -1, np.int64))
-                owner[places] = offsets // self._sizes[name]
-            yield whole
-
-    def forget(self, places: Ints) -> None:
-        """Bytes that hold something else now."""
-        for owner in self._owners.values():
-            owner[places] = -1
-
-    def read(self, array: SharedArray, part: Part) -> list[tuple[str, Ints]]:
-        """A load from shared memory: for each global array, the element each thread gets."""
-        live = part.elements >= 0
-        places = array.offset + np.where(live, part.elements, 0) * array.dtype.itemsize
-        found = []
-        for name, owner in self._owners.items():
-            flats = np.where(live, owner[places], -1)
-            if (flats >= 0).any():
-                found.append((name, flats))
-        return found
+def _bytes_of(array: Array | SharedArray, cells: Ints) -> Ints:
+    """The bytes of shared memory that elements of an array take, a row each."""
+    size = array.dtype.itemsize
+    return (getattr(array, "offset", 0) + cells * size)[:, None] + np.arange(size)
 
 
 BEFORE = -2
@@ -415,13 +286,13 @@ _LOAD, _STORE, _ATOMIC = EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC
 
 
 @dataclass(frozen=True)
-class _Write:
-    """One store or atomic to a global array: its lanes' elements, threads and values."""
+class _Writes:
+    """Stores and atomics to a global array in their order: an entry for each lane of each."""
 
-    step: int
     flats: Ints
     threads: Ints
     values: NDArray[np.generic]
+    steps: Ints
 
 
 class History:
@@ -435,16 +306,19 @@ class History:
         self._writes = self._visible[kind[self._visible] != _LOAD]
         self._loads: dict[str, _Loads] = {}
         self._through_shared: dict[str, _Loads] = {}
-        self._tallies: dict[str, _Tally] = {}
-        self._origins = _Origins()
-        copies = any("async" in one.modifiers for one in block_trace.instructions)
-        self._landed = _Landed(block_trace) if copies else None
+        self._copies = _Copies()
+        bulk = any("async" in one.modifiers for one in block_trace.instructions)
+        landings = _landings(block_trace) if bulk else []
+        came = [(block_trace.step_at(tick - 1) + 1, event) for tick, event in landings]
+        self._coming = sorted(came, key=lambda one: one[0], reverse=True)
+        """Bulk copies that land later, the next one last: each with the step from which the record
+        has its bytes in shared memory."""
         self._scanned = 0
         products = [when for when, event in block_trace.operations if event.kind == "product"]
         self._products = sorted(set(products))
-        self._at_products: dict[int, _Origins] = {}
+        self._at_products: dict[int, _Copies] = {}
         self._changed = True  # since the last of them
-        self._global_writes: dict[str, list[_Write]] | None = None
+        self._global_writes: dict[str, _Writes] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
         self._phase_loads: dict[int, dict[str, list[Ints]]] = {}
         self._spaces: dict[int, str] = {}
@@ -526,13 +400,8 @@ class History:
 
     def loaded(self, name: str, step: int) -> tuple[Ints, Ints]:
         """The elements of global `name` loaded up to `step`, ascending, and by how many lanes."""
-        self._scan(step)
-        loads = self._loads.get(name)
-        if loads is None:
-            return EMPTY, EMPTY
-        tally = self._tallies.setdefault(name, _Tally())
-        tally.move(loads, loads.upto(step))
-        return tally.loaded
+        self.read_all()
+        return self._loads[name].counts(step) if name in self._loads else (EMPTY, EMPTY)
 
     def times_loaded(self, name: str, flat: int, step: int) -> int:
         """How many lanes have loaded one element of global `name` up to `step`."""
@@ -555,10 +424,11 @@ class History:
 
         In the order of the stores: an element stored twice is there twice.
         """
-        upto = [w for w in self._writes_to(name) if w.step <= step]
-        if not upto:
+        writes = self._writes_to(name)
+        if writes is None:
             return EMPTY, np.empty(0, np.float32)
-        return np.concatenate([w.flats for w in upto]), np.concatenate([w.values for w in upto])
+        upto = np.searchsorted(writes.steps, step, side="right")
+        return writes.flats[:upto], writes.values[:upto]
 
     def loaded_in_phase(self, phase: int) -> dict[str, list[Ints]]:
         """What the block loads from each global array in a whole phase, or `BEFORE` them.
@@ -606,9 +476,7 @@ class History:
             if access is None:
                 continue
             self._spaces[int(at)] = access.space
-            if self._landed is not None:
-                for places in self._landed.come(int(at)):
-                    self._changed |= self._origins.forget(places)
+            self._land(int(at))
             if access.array is not None:
                 for part in parts_of(access, access.array.dtype):
                     self._note(int(at), access, part)
@@ -621,12 +489,19 @@ class History:
             when = self._products[len(self._at_products)]
             if when >= step:
                 return
+            self._land(when)
             if self._changed:
-                self._last, self._changed = self._origins.copy(), False
+                self._last, self._changed = self._copies.copy(), False
             self._at_products[when] = self._last
 
+    def _land(self, step: int) -> None:
+        """Take in the bulk copies that have landed up to a step."""
+        while self._coming and self._coming[-1][0] <= step:
+            self._copies.landed(*_brought(self._trace, self._coming.pop()[1]))
+            self._changed = True
+
     def multiplied(self, name: str, places: Ints, step: int) -> Ints:
-        """The elements of global `name` that threads copied to bytes which a product reads."""
+        """The elements of global `name` that were copied to bytes which a product reads."""
         self._scan(step)
         return self._at_products[step].at_bytes(name, places)
 
@@ -636,44 +511,37 @@ class History:
         name = access.array.name
         if access.space == "global" and access.kind == "load":
             self._loads.setdefault(name, _Loads()).add(step, part.elements)
-            self._origins.loaded(name, part, step)
+            self._copies.loaded(name, part, step)
         elif access.space == "shared" and access.kind == "store":
-            self._origins.stored(access.array, part)
+            self._copies.stored(access.array, part)
             self._changed = True
-            if self._landed is not None and isinstance(access.array, SharedArray):
-                cells, size = part.elements[part.elements >= 0], access.array.dtype.itemsize
-                places = (access.array.offset + cells * size)[:, None] + np.arange(size)
-                self._landed.forget(places.reshape(-1))
         elif access.space == "shared":
-            sources = self._origins.read(name, part)
-            if self._landed is not None and isinstance(access.array, SharedArray):
-                sources += self._landed.read(access.array, part)
-            for source, elements in sources:
+            for source, elements in self._copies.read(access.array, part):
                 self._through_shared.setdefault(source, _Loads()).add(step, elements)
 
-    def _writes_to(self, name: str) -> list[_Write]:
+    def _writes_to(self, name: str) -> _Writes | None:
         if self._global_writes is None:
-            found: dict[str, list[_Write]] = {}
-            for at in self._writes:
-                access: Any = self._trace.access(int(at))
+            found: dict[str, list[tuple[Ints, Ints, NDArray[Any], Ints]]] = {}
+            for at in self._writes.tolist():
+                access: Any = self._trace.access(at)
                 if is_global(access):
                     for part in parts_of(access, access.array.dtype):
                         live = np.flatnonzero(part.elements >= 0)
-                        write = _Write(int(at), part.elements[live], live, part.values[live])
+                        write = part.elements[live], live, part.values[live], np.full(len(live), at)
                         found.setdefault(access.array.name, []).append(write)
-            self._global_writes = found
-        return self._global_writes.get(name, [])
+            self._global_writes = {
+                array: _Writes(*map(np.concatenate, zip(*writes, strict=True)))
+                for array, writes in found.items()
+            }
+        return self._global_writes.get(name)
 
     def _collect_stores(self, name: str) -> tuple[Ints, Ints, Ints]:
         writes = self._writes_to(name)
-        if not writes:
+        if writes is None:
             return EMPTY, EMPTY, EMPTY
-        flat = np.concatenate([w.flats for w in writes])
-        thread = np.concatenate([w.threads for w in writes])
-        step = np.concatenate([np.full(len(w.flats), w.step) for w in writes])
-        unique, first = np.unique(flat, return_index=True)
-        _, last = np.unique(flat[::-1], return_index=True)
-        return unique, thread[::-1][last], step[first]
+        flats, first = np.unique(writes.flats, return_index=True)
+        _, last = np.unique(writes.flats[::-1], return_index=True)
+        return flats, writes.threads[::-1][last], writes.steps[first]
 
 
 def is_global(access: Any) -> bool:
@@ -681,10 +549,8 @@ def is_global(access: Any) -> bool:
     return access is not None and access.space == "global" and access.array is not None
 
 
-@once_for_each
-def history_of(block_trace: BlockTrace) -> History:
-    """The one History of a record, made when first asked for and dropped with the record."""
-    return History(block_trace)
+history_of = once_for_each(History)
+"""The one History of a record, made when first asked for and dropped with the record."""
 
 
 # Bulk copies and products of warpgroups: boxes loaded, blocks multiplied.
@@ -734,7 +600,6 @@ def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
     products = [e for e in operations_at(block, step) if e.kind == "product"]
     if not products:
         return EMPTY
-    owner = _copies(block, max(e.tick for e in products), array.name)
     first = block.place * block.shared_stride
     found = [EMPTY]
     for event in products:
@@ -742,52 +607,40 @@ def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
             place = span.place - first
             place = place[(place >= 0) & (place < block.shared_stride)]
             every = (place[:, None] + np.arange(0, span.width, array.dtype.itemsize)).reshape(-1)
-            found += [owner[every], history_of(block).multiplied(array.name, every, step)]
-    flats = np.unique(np.concatenate(found))
-    return flats[flats >= 0]
+            found.append(history_of(block).multiplied(array.name, every, step))
+    return np.unique(np.concatenate(found))
 
 
-@last_for_each
-def _copies(block: BlockTrace, tick: int, name: str) -> Ints:
-    """For each byte of shared memory, the element of an array that a copy brought, -1 for none."""
-    first, size = block.place * block.shared_stride, block.shared_stride
-    owner = np.full(size, -1, np.int64)
+def _landings(block: BlockTrace) -> Iterator[tuple[int, TransferEvent]]:
+    """The copies that have landed, each with its tick."""
     began = {event.number: event for event in block.record.transfers if event.kind != "product"}
     for landing in block.record.landings:
-        if landing.tick > tick:
-            break
-        event = began[landing.number]
-        (written,) = event.writes
-        place = written.place - first
-        if not len(place) or place.min() < 0 or place.max() >= size:
-            continue
-        pieces = (place[:, None] + np.arange(written.width)).reshape(-1)
-        owner[pieces] = -1
-        for source, places, offsets in _brought(event, place, written.width):
-            if source == name:
-                owner[places] = offsets // _itemsize(block, name)
-    return owner
+        yield landing.tick, began[landing.number]
 
 
-def _brought(event: TransferEvent, place: Ints, width: int) -> Iterator[tuple[str, Ints, Ints]]:
-    """What a copy brings from global memory to pieces of `width` bytes at `place`.
+def _brought(block: BlockTrace, event: TransferEvent) -> tuple[Ints, list[tuple[str, Ints, Ints]]]:
+    """The bytes of the block's shared memory that a copy overwrites, and what it brings there.
 
-    The array's name, bytes of shared memory, and from which byte of the array each comes. A box is
-    copied element by element, of which only the first bytes are named, and plain bytes by pieces
+    That is the name of an array in global memory, bytes, and the element that comes to each. A box
+    is copied element by element, of which only the first bytes are named, and plain bytes by pieces
     of 16.
     """
+    (written,) = event.writes
+    place = written.place - block.place * block.shared_stride
+    if written.region.space != "shared" or not len(place):
+        return EMPTY, []
+    if place.min() < 0 or place.max() >= block.shared_stride:
+        return EMPTY, []  # it goes to another block
+    found = []
     for read in event.reads:
-        if read.region.space != "global":
-            continue
-        numbers = np.arange(len(read.place)) if read.number is None else read.number
-        inner = np.arange(width if read.number is None else 1)
-        to = (place[numbers][:, None] + inner).reshape(-1)
-        yield read.region.name, to, (read.place[:, None] + inner).reshape(-1)
-
-
-def _itemsize(block: BlockTrace, name: str) -> int:
-    array = block.array(name)
-    return 1 if array is None else array.dtype.itemsize
+        if read.region.space == "global":
+            numbers = np.arange(len(read.place)) if read.number is None else read.number
+            inner = np.arange(written.width if read.number is None else 1)
+            array = block.array(read.region.name)
+            itemsize = 1 if array is None else array.dtype.itemsize
+            flats = (read.place[:, None] + inner).reshape(-1) // itemsize
+            found.append((read.region.name, (place[numbers][:, None] + inner).reshape(-1), flats))
+    return (place[:, None] + np.arange(written.width)).reshape(-1), found
 
 
 def warps_of(block: BlockTrace, events: Iterable[TransferEvent]) -> tuple[int, ...]:

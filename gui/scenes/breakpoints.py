@@ -85,9 +85,8 @@ class OtherBreakpoints:
 
     def lend(self, key: str, lines: Mapping[int, int]) -> None:
         """The source that was left last lends its own to its twin, in which `lines` stand."""
-        images = {mine: carried_over((mine,), lines) for mine in self.of[key]}
-        self._lender = key
-        self._lent = {mine: next(iter(there)) for mine, there in images.items() if there}
+        self._lender, self._lent = key, {mine: mine for mine in self.of[key]}
+        self.edit(lines)
 
     def edit(self, lines: Mapping[int, int]) -> None:
         """The shown text was edited; what is lost with its line there, its lender keeps."""

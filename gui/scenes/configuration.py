@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from core.ladder.input_arrays import Inputs
 from core.ladder.rung import DEFAULT_SEED
-from core.own_files.launch_texts import UNTITLED
+from core.user_files.launch_texts import UNTITLED
 
 if TYPE_CHECKING:
     from core.emulator.scheduling import WarpOrder
     from core.launch import Workload
     from core.nsight import Comparison
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
 
 
 @dataclass(frozen=True)

@@ -238,13 +238,12 @@ class Difference:
             return "the same"
         if not self.a or not self.b:
             return "none left" if self.a else "new"
-        more = self.b > self.a
-        times = self.b / self.a if more else self.a / self.b
-        less = "fewer" if not self.digits else "less"
+        less = "less" if self.digits else "fewer"
+        word = "more" if self.b > self.a else less
+        times = max(self.a, self.b) / min(self.a, self.b)
         if times < LEAST_FACTOR:
-            share = abs(self.b / self.a - 1) * 100
-            return f"{share:.1f} % {'more' if more else less}"
-        return f"{factor(times)} times {'more' if more else less}"
+            return f"{abs(self.b / self.a - 1) * 100:.1f} % {word}"
+        return f"{factor(times)} times {word}"
 
     @property
     def factor_text(self) -> str:
@@ -252,7 +251,7 @@ class Difference:
         if self.a is None or self.b is None or self.a == self.b or not self.a or not self.b:
             return self.ratio_text
         more = self.b > self.a
-        times = self.b / self.a if more else self.a / self.b
+        times = max(self.a, self.b) / min(self.a, self.b)
         if times < LEAST_FACTOR:
             return f"{'+' if more else '−'} {abs(self.b / self.a - 1) * 100:.1f} %"
         return f"{'×' if more else '÷'} {factor(times)}"

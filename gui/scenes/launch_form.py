@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from core.errors import TilescopeError
 from core.launch import ScalarArgument
-from core.own_files import argument_texts
-from core.own_files.launch_texts import LARGE, FileLaunch, join_defines, split_defines
+from core.user_files import argument_texts
+from core.user_files.launch_texts import LARGE, FileLaunch, join_defines, split_defines
 from gui.scenes.configuration import Configuration
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from core.lessons.course import Again
@@ -43,16 +43,8 @@ class Asked:
     things: Things | None = None
 
 
-@dataclass(frozen=True)
-class Told:
-    """A question that was answered and explained, to be read again."""
-
-    asked: Asked
-    reply: Reply
-    values: Mapping[str, Setting] | None
-    attempt: int
-    hints: int
-    solved: bool
+TOLD = ("asked", "reply", "values", "attempt", "hints", "solved")
+"""What is kept of a question that was answered and explained, to be read again."""
 
 
 @dataclass
@@ -84,7 +76,7 @@ class Sitting:
     explained: bool = False
     """Whether all were told before: with the same numbers, none is a first answer any more."""
     _begun: float = 0.0
-    _told: dict[int, Told] = field(default_factory=dict)
+    _told: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def posed(self) -> Posed | None:
@@ -130,9 +122,9 @@ class Sitting:
         self._begin("opening" if at < len(self.questions) else "ended")
         told = self._told.get(self.at)
         if told is not None and self.stage == "opening":
-            self.stage, self.asked, self.reply = "told", told.asked, told.reply
-            self.values, self.attempt = told.values, told.attempt
-            self.hints, self.solved = told.hints, told.solved
+            self.stage = "told"
+            for name, value in told.items():
+                setattr(self, name, value)
 
     def again(self, values: Mapping[str, Setting]) -> None:
         """Ask the same with other numbers."""
@@ -184,8 +176,7 @@ class Sitting:
         self.stage = "asked" if once_more else "told"
         self.attempt += once_more
         if self.is_told and self.tells and self.asked is not None:
-            told = Told(self.asked, reply, self.values, self.attempt, self.hints, self.solved)
-            self._told[self.at] = told
+            self._told[self.at] = {name: getattr(self, name) for name in TOLD}
         return kept
 
     def take_earlier(self, answers: Sequence[Answered]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core.atomic_files import replace_file
 from core.errors import ParameterError, TilescopeError
-from core.own_files.sources_and_headers import read_plain
+from core.user_files.sources_and_headers import read_plain
 
 MOST_BYTES = 1 << 20  # of a file that is read
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from core.emulator.events import Ints
 from core.launch import WARP
 from core.trace import EventKind
 from core.wording import listing
-from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box
+from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box, is_product
 from gui.scenes.block_history import (
     BEFORE,
     EMPTY,
@@ -44,7 +44,8 @@ from gui.scenes.numbers_and_sentences import plural, value_text
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent
-    from core.trace import Access, BlockTrace, SoFar
+    from core.trace import Access, BlockTrace
+    from core.trace.running_sums import SoFar
     from gui.scenes.session import Session
 
 
@@ -178,7 +179,6 @@ class MatrixScene:
 
     caption: str
     marks: tuple[GridMarks, ...]
-    phase: int
     own: Ints
     """Elements of the result that the selected thread stores in the whole record."""
     owns: tuple[Ints, ...]
@@ -202,18 +202,9 @@ def veiled_scene(scene: MatrixScene, session: Session) -> MatrixScene:
 def _veiled_marks(marks: GridMarks, session: Session) -> GridMarks:
     nowhere = EMPTY, EMPTY
     if session.hides("matrices.loaded"):
-        marks = replace(
-            marks,
-            lit=EMPTY,
-            through=EMPTY,
-            thread=EMPTY,
-            warp=EMPTY,
-            trail=EMPTY,
-            tiles=(),
-            echo=EMPTY,
-            outside=nowhere,
-            faults=nowhere,
-        )
+        touched = ("lit", "through", "thread", "warp", "trail", "echo")
+        nothing: dict[str, Any] = dict.fromkeys(touched, EMPTY)
+        marks = replace(marks, tiles=(), outside=nowhere, faults=nowhere, **nothing)
     if session.hides("matrices.hatched"):
         marks = replace(marks, outside=nowhere, faults=nowhere)
     if session.hides("findings"):
@@ -253,28 +244,26 @@ def matrix_scene(
     filled, placed = False, True
     if access is not None and is_global(access):
         filled = zero_filled(block_trace, access)
-        if access.fault:
-            marks = tuple(
-                replace(m, faults=faulty_cells(g, access)) if g.array is access.array else m
-                for m, g in zip(marks, grids, strict=True)
+        here = [grid.array is access.array for grid in grids]
+        outside = [
+            guards.outside(block_trace, grid, access) if guards is not None and mine else None
+            for grid, mine in zip(grids, here, strict=True)
+        ]
+        placed = guards is None or not any(here) or any(place is not None for place in outside)
+        marks = tuple(
+            replace(
+                mark,
+                outside=mark.outside if place is None else place,
+                filled=filled and place is not None,
+                faults=faulty_cells(grid, access) if mine and access.fault else mark.faults,
             )
-        if guards is not None:
-            shown = [g.array is access.array for g in grids]
-            places = [
-                guards.outside(block_trace, g, access) if mine else None
-                for g, mine in zip(grids, shown, strict=True)
-            ]
-            placed = not any(shown) or any(place is not None for place in places)
-            marks = tuple(
-                replace(m, outside=place, filled=filled) if place is not None else m
-                for m, place in zip(marks, places, strict=True)
-            )
-    phase = int(block_trace.phase[step])
+            for mark, grid, mine, place in zip(marks, grids, here, outside, strict=True)
+        )
     said = _held_words(grids, [mark.so_far for mark in marks], thread)
     arrays = list(dict.fromkeys(grid.array for grid in grids))
     does = operations_words(block_trace, step, arrays)
     caption = _caption_of(block_trace, access, step, said, does, filled=filled, placed=placed)
-    return MatrixScene(caption, marks, phase, own, owns)
+    return MatrixScene(caption, marks, own, owns)
 
 
 HOT = 32
@@ -453,7 +442,7 @@ def _touched(access: Access) -> tuple[Ints, str]:
 
 def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
     """The row of A (left of C) or column of B (above C) that the thread's elements of C need."""
-    if not len(own) or grid.place == (1, 1) or len(grids) != 3 or grids[2].place != (1, 1):
+    if not len(own) or grid.place == (1, 1) or not is_product(grids):
         return None
     top, left, height, width = bounding_box(grids[2], own)
     if grid.place == (1, 0):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.wording import in_number, runs_of
 
 if TYPE_CHECKING:
-    from core.trace import Value
+    from core.trace.variables import Value
 
 _PLACE = re.compile(r"[\[(][0-9.,]+ [0-9., by]*[\])]")
 _EQUALS = re.compile(r"(?<=\w) = (?=\w)")

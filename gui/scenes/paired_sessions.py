@@ -184,7 +184,6 @@ class Comparison:
     def active(self, active: bool) -> None:
         self._active = active
         if active:
-            self._locks.clear()
             self._lead("a", EVERYTHING)
 
     def close(self) -> None:
@@ -194,13 +193,9 @@ class Comparison:
         self.b.changed.disconnect(self._b_changed)
 
     def _a_changed(self, names: frozenset[str]) -> None:
-        if "trace" in names or "block" in names:
-            self._locks.clear()
         self._lead("a", names)
 
     def _b_changed(self, names: frozenset[str]) -> None:
-        if "trace" in names or "block" in names:
-            self._locks.clear()
         if "trace" in names:  # another launch on this side: it joins where the clock stands
             self._lead("a", EVERYTHING)
         else:
@@ -208,6 +203,8 @@ class Comparison:
 
     def _lead(self, side: str, names: Iterable[str]) -> None:
         """Have the other side follow what changed on this one."""
+        if "trace" in names or "block" in names:
+            self._locks.clear()
         if not self._active or self._following:
             return
         leader, follower = (self.a, self.b) if side == "a" else (self.b, self.a)

@@ -39,27 +39,18 @@ class Standpoint:
     thread: int
 
 
-@dataclass(frozen=True)
-class Looks:
-    """How the matrices are shown, as the session's settings of these names say."""
+def look_ahead(trace: Trace, block: int, at: Standpoint | None = None) -> None:
+    """Indexes a block's steps, phases and variables, and what is drawn of it first.
 
-    heat: bool = False
-    warp_trail: bool = False
-
-
-def look_ahead(
-    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
-) -> None:
-    """Indexes a recorded block's steps, phases and variables, and what is drawn of it first.
-
-    Everything found is kept with the record. Belongs into the thread that made the trace.
+    It is the first recorded one if that one was not recorded. Everything found is kept with the
+    record. Belongs into the thread that made the trace.
     """
     finding_rows(trace)
     outcome(trace)
     listing = listing_of(trace)
     len(listing.text)
     listing.places(1)
-    record = trace.block(block)
+    record = trace.block(block if block in trace.recorded_blocks else trace.recorded_blocks[0])
     len(record.phases)
     timeline_of(trace, record)
     course_of(record)
@@ -72,7 +63,7 @@ def look_ahead(
     record.active(step)
     _replay(record)
     history_of(record).read_all()
-    _look_at_matrices(trace, record, step, thread, looks or Looks())
+    _look_at_matrices(trace, record, step, thread)
     warp_scene(record, step, thread // WARP)
     shared_scene(trace, record, step, thread // WARP)
 
@@ -85,17 +76,14 @@ def _place(record: BlockTrace, at: Standpoint | None) -> tuple[int, int]:
     return step, min(at.thread, record.n_threads - 1)
 
 
-def _look_at_matrices(
-    trace: Trace, record: BlockTrace, step: int, thread: int, looks: Looks
-) -> None:
+def _look_at_matrices(trace: Trace, record: BlockTrace, step: int, thread: int) -> None:
     guards, reaches = guards_of(trace), reaches_of(trace)
     grids = tuple(map(reaches.roomy, grids_of(trace)))
     for grid in grids:
         if grid.result:
             owned_by(trace, grid, record.block)
-    matrix_scene(record, grids, step, thread, guards, warp_trail=looks.warp_trail)
-    if looks.heat:
-        heat_caption(record, grids, step)
+    matrix_scene(record, grids, step, thread, guards)
+    heat_caption(record, grids, step)
 
 
 def _replay(record: BlockTrace) -> None:

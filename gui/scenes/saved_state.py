@@ -20,8 +20,8 @@ from core.atomic_files import replace_file
 from core.dataclasses_as_json import plain, typed
 from core.errors import TilescopeError
 from core.links import MOST, checksum
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.sources_and_headers import read_plain
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import read_plain
 from gui.scenes.configuration import Configuration
 from gui.scenes.lists_of_moments import Named
 from gui.scenes.selection import Breakpoint

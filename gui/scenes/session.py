@@ -58,76 +58,6 @@ _LAUNCH = attrgetter("source", "kernel", "defines", "parameters", "launch.grid",
 """What two workloads have in common if they are of one launch."""
 
 
-class _Shown:
-    """One record at a time, open at one of its recorded blocks; it makes places fit it."""
-
-    def __init__(self) -> None:
-        self.trace: Trace | None = None
-        self.block: BlockTrace | None = None
-        self._stops: tuple[frozenset[Breakpoint], Steps] | None = None
-        """Of the breakpoints that were asked about last; None for another block."""
-
-    def open(self, block: int) -> int:
-        """Open the recorded block nearest to one of the grid; returns which one it is."""
-        self._stops = None
-        if self.trace is None:
-            self.block = None
-            return 0
-        nearest = min(self.trace.recorded_blocks, key=lambda known: (abs(known - block), known))
-        self.block = self.trace.block(nearest)
-        return int(nearest)
-
-    def wants(self, block: int) -> int | None:
-        """The block of the grid that has to be recorded before it can be opened; None for none."""
-        if self.trace is None:
-            return None
-        block = max(0, min(int(block), self.trace.workload.launch.grid.count - 1))
-        return None if block in self.trace.recorded_blocks else block
-
-    @property
-    def n_steps(self) -> int:
-        """Number of steps of the block's record, 0 without one."""
-        return self.block.n_steps if self.block is not None else 0
-
-    @property
-    def first_access(self) -> int:
-        """The step of the block's first access to memory, where a new launch begins.
-
-        A bulk copy is one, too: no lane of a kernel that loads by them may load anything itself.
-        """
-        if self.block is None or not self.n_steps or self.block.access(0) is not None:
-            return 0
-        copies = [at for at, begun in self.block.operations if begun.kind != "product"]
-        return self.clamp_step(min([self.block.seek(0, "access", forward=True), *copies[:1]]))
-
-    def clamp_step(self, step: int) -> int:
-        """The recorded step nearest to a number."""
-        return max(0, min(int(step), self.n_steps - 1))
-
-    def clamp_thread(self, thread: int) -> int:
-        """The nearest thread of the block."""
-        count = self.block.n_threads if self.block is not None else 1
-        return max(0, min(int(thread), count - 1))
-
-    def has(self, element: Element | None) -> bool:
-        """Whether the launch has an element."""
-        return element is not None and self.trace is not None and exists(self.trace, element)
-
-    def is_of_launch(self, counted: Counted | Profile | None) -> bool:
-        """Whether counts, or a profile's, are of the launch that was recorded."""
-        if counted is None or self.trace is None:
-            return False
-        return bool(_LAUNCH(counted.workload) == _LAUNCH(self.trace.workload))
-
-    def stops(self, places: frozenset[Breakpoint]) -> Steps:
-        """The block's steps at which any of the breakpoints stops, ascending, each once."""
-        if self.trace is None or self.block is None or not places:
-            return np.empty(0, np.intp)
-        if self._stops is None or self._stops[0] != places:
-            self._stops = (places, break_steps(self.trace, self.block, places))
-        return self._stops[1]
-
-
 class Setting(Generic[T]):
     """A property of the session: `fit(session, value)` gives what is kept of a value that is set.
 
@@ -270,9 +200,9 @@ class Session:
     Asking for another block of the grid emits `block_wanted`, for whoever records, and changes
     nothing until a trace that holds it arrives.
     """
-    step: Setting[int] = Setting(0, lambda self, step: self._shown.clamp_step(step))
+    step: Setting[int] = Setting(0, lambda self, step: self.clamp_step(step))
     """The event shown, 0..n_steps-1; the state shown is the one after it."""
-    thread: Setting[int] = Setting(0, lambda self, thread: self._shown.clamp_thread(thread))
+    thread: Setting[int] = Setting(0, lambda self, thread: self.clamp_thread(thread))
     """Linear index of the selected thread in its block."""
     line: Setting[int | None] = Setting(None)
     """The source line that the user selected (not the one being executed)."""
@@ -369,7 +299,10 @@ class Session:
         """Where what is read waits while the clock plays; both sides of a comparison share one."""
         self.versions = Versions()
         """Which texts have run, on either side of a comparison."""
-        self._shown = _Shown()
+        self._trace: Trace | None = None
+        self._block: BlockTrace | None = None
+        self._stops: tuple[frozenset[Breakpoint], Steps] | None = None
+        """Of the breakpoints that were asked about last; None for another block."""
         self._counted: Counted | None = None
         self._counted_for: Configuration | None = None
         self._wanted: int | None = None
@@ -387,20 +320,20 @@ class Session:
     @property
     def trace(self) -> Trace | None:
         """The record that is shown. None before the first one arrives."""
-        return self._shown.trace
+        return self._trace
 
     @trace.setter
     def trace(self, trace: Trace | None) -> None:
-        if trace is self._shown.trace:
+        if trace is self._trace:
             return
-        old, block, before = self._shown.trace, self._shown.block, dict(self.values)
+        old, block, before = self._trace, self._block, dict(self.values)
         left, self._key = self._key, self._key_of(trace)
         twin = self.origin.twin if self.origin is not None else ""
         same = old is not None and trace is not None and left in (self._key, twin or self._key)
         if trace is not None:
             self.versions.note(self._key, trace.workload.source)
-        self._shown.trace = trace
-        if not self._shown.is_of_launch(self._counted) or self._counted_for != self.asked_for:
+        self._trace = trace
+        if not self._is_of_launch(self._counted) or self._counted_for != self.asked_for:
             self._counted = None
         if self.values["profile"] is not None and self.fit_profile(self.profile) is None:
             self.values["profile"] = None
@@ -411,13 +344,12 @@ class Session:
         else:
             self._change_source(left if old is not None else None)
         self._open_block(self.values["block"])
-        if trace is not None and not self._shown.has(self.values["element"]):
-            self.values["element"] = None
+        self.values["element"] = self.fit_element(self.values["element"])
         if not same:
             self.values["step"] = self.first_access
-        elif block is not None and self._shown.block is not None:
-            moment = self._anchor.carry(block, before["step"], self._shown.block)
-            self.values["step"] = self._shown.clamp_step(moment)
+        elif block is not None and self._block is not None:
+            moment = self._anchor.carry(block, before["step"], self._block)
+            self.values["step"] = self.clamp_step(moment)
         self.trace_changed.emit(trace)
         self._announce(before, extra=("trace", "block", "counts"))
 
@@ -432,7 +364,7 @@ class Session:
     @property
     def block_trace(self) -> BlockTrace | None:
         """The record of the selected block."""
-        return self._shown.block
+        return self._block
 
     @property
     def counted(self) -> Counted | None:
@@ -445,7 +377,7 @@ class Session:
 
     @counted.setter
     def counted(self, counted: Counted | None) -> None:
-        if counted is not self._counted and (counted is None or self._shown.is_of_launch(counted)):
+        if counted is not self._counted and (counted is None or self._is_of_launch(counted)):
             self._counted, self._counted_for = counted, self.asked_for
             self.tell(frozenset({"counts"}))
 
@@ -464,7 +396,7 @@ class Session:
     @property
     def n_steps(self) -> int:
         """Number of steps of the selected block's record, 0 without one."""
-        return self._shown.n_steps
+        return self._block.n_steps if self._block is not None else 0
 
     def seek(self, unit: Unit | None = None, forward: bool = True) -> bool:
         """Move by one unit (the session's own when None); False at the end, where nothing moves."""
@@ -488,8 +420,13 @@ class Session:
 
     @property
     def break_steps(self) -> Steps:
-        """The steps of the selected block at which a breakpoint stops, ascending."""
-        return self._shown.stops(self.breakpoints)
+        """The steps of the selected block at which a breakpoint stops, ascending, each once."""
+        places = self.breakpoints
+        if self._trace is None or self._block is None or not places:
+            return np.empty(0, np.intp)
+        if self._stops is None or self._stops[0] != places:
+            self._stops = (places, break_steps(self._trace, self._block, places))
+        return self._stops[1]
 
     def next_break(self, forward: bool = True) -> int | None:
         """The nearest step after (or before) this one at which a breakpoint stops, or None."""
@@ -595,8 +532,15 @@ class Session:
 
     @property
     def first_access(self) -> int:
-        """The step of the block's first access to memory, where a new launch begins."""
-        return self._shown.first_access
+        """The step of the block's first access to memory, where a new launch begins.
+
+        A bulk copy is one, too: no lane of a kernel that loads by them may load anything itself.
+        """
+        block = self._block
+        if block is None or not self.n_steps or block.access(0) is not None:
+            return 0
+        copies = [at for at, begun in block.operations if begun.kind != "product"]
+        return self.clamp_step(min([block.seek(0, "access", forward=True), *copies[:1]]))
 
     @property
     def phase(self) -> int:
@@ -641,9 +585,12 @@ class Session:
         """Keep values that fit, without a signal; the block first: it says what steps there are."""
         block = values.pop("block", None)
         if block is not None and self.trace is not None:
-            self._wanted = self._shown.wants(block)
-            if self._wanted is None:
+            block = max(0, min(int(block), self.trace.workload.launch.grid.count - 1))
+            if block in self.trace.recorded_blocks:
                 self._open_block(block)
+                self._wanted = None
+            else:
+                self._wanted = block
         known = self.settings()
         for name, value in values.items():
             fit = known[name].fit
@@ -672,17 +619,39 @@ class Session:
 
     def fit_element(self, element: Element | None) -> Element | None:
         """The element if the shown launch has it; any before there is a launch."""
-        return element if self.trace is None or self._shown.has(element) else None
+        if element is None or self._trace is None or exists(self._trace, element):
+            return element
+        return None
 
     def fit_profile(self, profile: Profile | None) -> Profile | None:
         """The profile if it is of the shown launch."""
-        return profile if self._shown.is_of_launch(profile) else None
+        return profile if self._is_of_launch(profile) else None
+
+    def clamp_step(self, step: int) -> int:
+        """The recorded step nearest to a number."""
+        return max(0, min(int(step), self.n_steps - 1))
+
+    def clamp_thread(self, thread: int) -> int:
+        """The nearest thread of the block."""
+        count = self._block.n_threads if self._block is not None else 1
+        return max(0, min(int(thread), count - 1))
+
+    def _is_of_launch(self, counted: Counted | Profile | None) -> bool:
+        """Whether counts, or a profile's, are of the launch that was recorded."""
+        if counted is None or self._trace is None:
+            return False
+        return bool(_LAUNCH(counted.workload) == _LAUNCH(self._trace.workload))
 
     def _open_block(self, block: int) -> None:
-        values = self.values
-        values["block"] = self._shown.open(block)
-        values["step"] = self._shown.clamp_step(values["step"])
-        values["thread"] = self._shown.clamp_thread(values["thread"])
+        """Open the recorded block nearest to one of the grid."""
+        values, self._stops, self._block, nearest = self.values, None, None, 0
+        if self._trace is not None:
+            blocks = self._trace.recorded_blocks
+            nearest = int(min(blocks, key=lambda known: (abs(known - block), known)))
+            self._block = self._trace.block(nearest)
+        values["block"] = nearest
+        values["step"] = self.clamp_step(values["step"])
+        values["thread"] = self.clamp_thread(values["thread"])
 
     def _change_source(self, left: str | None) -> None:
         """Nothing of the selection belongs to another kernel; its own breakpoints come back."""

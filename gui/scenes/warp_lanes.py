@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from core.launch import WARP
 from core.rules import global_memory
 from core.rules.global_memory import LINE, SECTOR
 from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of
-from gui.scenes.cached_per_object import last_for_each
 from gui.scenes.illegal_and_masked_off import (
     at_fault,
     fault_of_thread,
@@ -46,7 +45,6 @@ class WarpSummary:
     """One warp of the block in the same access, for the overview."""
 
     warp: int
-    active: int
     sectors: int
     ideal: int
 
@@ -121,13 +119,6 @@ class WarpScene:
         return tuple(runs)
 
 
-def access_shown(block_trace: BlockTrace, step: int) -> tuple[int, bool]:
-    """The step whose access the scene of `step` shows, -1 for none, and whether it is `step`."""
-    access = history_of(block_trace).last_access(step, "global")
-    return (-1, False) if access is None else (access.step, access.step == step)
-
-
-@last_for_each
 def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | None:
     """The scene at `step`: its access to global memory, or the latest one before it.
 
@@ -191,15 +182,6 @@ def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
                 "see Matrices and Pipeline."
             )
     return "No access to global memory yet."
-
-
-def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
-    """The scene of the same access and warp at another step: for most steps it is the last one."""
-    live = scene.step == step
-    if live == scene.live:
-        return scene
-    access: Any = block_trace.access(scene.step)
-    return replace(scene, live=live, caption=_caption(access, scene.warp, live))
 
 
 def without_faults(scene: WarpScene) -> WarpScene:
@@ -294,5 +276,5 @@ def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
     lanes = np.count_nonzero(access.active.reshape(n_warps, WARP), axis=1)
     sectors = access.warp_sectors
     ideal = global_memory.ideal_sectors(sectors, lanes, access.width)
-    figures = np.stack([np.arange(n_warps), lanes, sectors, ideal], axis=1)
+    figures = np.stack([np.arange(n_warps), sectors, ideal], axis=1)
     return tuple(WarpSummary(*row) for row in figures.tolist())

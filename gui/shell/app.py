@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from core.compiler import which_compiler
+from core.compiler import nvrtc_or_clang
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -68,11 +68,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
     parser.add_argument(
-        "--compiler", choices=get_args(which_compiler.CompilerName), help=which_compiler.HELP
+        "--compiler", choices=get_args(nvrtc_or_clang.CompilerName), help=nvrtc_or_clang.HELP
     )
     options = parser.parse_args(argv)
     if options.compiler:
-        os.environ[which_compiler.CHOICE] = options.compiler
+        os.environ[nvrtc_or_clang.CHOICE] = options.compiler
     return options
 
 

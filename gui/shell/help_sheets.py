@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import (
@@ -20,10 +19,8 @@ from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QScrollArea, QTextEdit
 
 from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
+from gui.shell.menus import Command
 from gui.views.glossary_words import WordDrawing, known_words
-
-if TYPE_CHECKING:
-    from gui.shell.menus import Command
 
 Lines = Sequence[tuple[str, str]]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
+from core.ladder import Ladder
 from gui.background import close_workers
 from gui.commands.all_commands import Commands
 from gui.commands.keyboard_focus import FocusKeys, focus_page, in_sight
@@ -15,7 +14,7 @@ from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressing, next_theme
 from gui.commands.window_parts import Window
-from gui.looks.labels_and_layouts import stacked
+from gui.looks.labels_and_layouts import side_by_side, stacked
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
@@ -33,9 +32,6 @@ from gui.views.page_stack import Page, Pages, PageWidget
 from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
 
 LEAST = 800, 560  # pixels
 LARGER = 2  # sizes of text that one view alone is larger
@@ -100,7 +96,7 @@ class MainWindow(Window):
         for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
             self.pages.currentChanged.connect(over.raise_)
         self.pages.turned.connect(self._on_turned)
-        self.pages.came.connect(self._on_came)
+        self.pages.came.connect(lambda key: name_choices(self.pages.make(key)))
 
     def _lay_out(self) -> None:
         self.setMenuWidget(self.header)
@@ -114,7 +110,8 @@ class MainWindow(Window):
         shell = QWidget()
         shell.setObjectName("shell")
         self.left_column = LeftColumn(self, self.body, self.left, self.session)
-        inner = stacked(None, self.left_column.beside_button(), edges=(8, 8, 8, 8))
+        beside = side_by_side(None, self.left_column.button, (self.body, 1), gap=4)
+        inner = stacked(None, beside, edges=(8, 8, 8, 8))
         over = self.moment_title, self.presenter
         stacked(shell, *over, (inner, 1), self.transport, gap=0)
         self.setCentralWidget(shell)
@@ -188,10 +185,6 @@ class MainWindow(Window):
     def _open_page(self, key: str) -> None:
         self.tabs.value = key
         self.pages.open(key)
-
-    def _on_came(self, key: str) -> None:
-        page = self.pages.make(key)
-        name_choices(page)
 
     def _on_turned(self, page: Page) -> None:
         self.transport.setVisible(page.clock)

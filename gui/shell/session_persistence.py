@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QLockFile, QObject, QTimer
 from PySide6.QtGui import QScreen
 
 from core.links import Link
 from gui.looks.theme import NORMAL, theme_names
+from gui.scenes.configuration import Configuration
 from gui.scenes.saved_state import LOOKS, Saved, save, selection
 from gui.scenes.setting_choices import TEXT_SIZES
+from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES
-
-if TYPE_CHECKING:
-    from gui.scenes.configuration import Configuration
-    from gui.shell.main_window import MainWindow
 
 LOCKED_MS = 3000  # how long another window's writing is waited for
 

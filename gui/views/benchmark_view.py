@@ -34,7 +34,7 @@ from core.errors import TilescopeError
 from core.gpu.benchmark_job import Timing
 from core.gpu.result_files import READ, read_results, write_results
 from core.gpu.sweep_plan import SIZE, FileKernel, make_plan
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.background import Worker, sentence_of
 from gui.jobs.ceilings_work import CeilingCounter
 from gui.jobs.opening_work import file_to_sweep_job

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from core.control_characters import visible
 from core.errors import TilescopeError
-from core.own_files.sources_and_headers import (
+from core.user_files.sources_and_headers import (
     MOST_SOURCE,
     must_be_short_enough,
     without_line_numbers,

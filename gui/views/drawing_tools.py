@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from core.emulator.events import Ints
-from gui.looks.theme import Theme
+from gui.looks.theme import Theme, current_theme
 from gui.pictures import is_vector
 from gui.scenes.arrays_as_grids import Rect, rectangles
 
@@ -359,13 +359,13 @@ class Pixmaps:
         state: Hashable,
         draw: Callable[[QPainter], None],
     ) -> None:
-        """Draw `part`, which lies within `area` and depends on nothing but `state`."""
+        """Draw `part`, which lies within `area` and depends on `state` and the theme alone."""
         if is_vector(painter):
             draw(painter)
             return
         box = area.toAlignedRect()
         ratio = _ratio(painter)
-        key = (cast("tuple[int, ...]", box.getRect()), ratio, state)
+        key = (cast("tuple[int, ...]", box.getRect()), ratio, current_theme().key, state)
         pictures = self._parts.setdefault(part, {})
         picture = pictures.pop(key, None) or _picture(box, ratio, draw)
         pictures[key] = picture  # the last one used comes last

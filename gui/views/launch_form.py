@@ -30,7 +30,7 @@ from core.errors import ParameterError
 from core.ladder.input_arrays import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from core.launch import WARP
-from core.own_files.launch_texts import FieldErrors
+from core.user_files.launch_texts import FieldErrors
 from gui.background import Coalescer, Worker
 from gui.looks.icons import set_icon
 from gui.looks.labels_and_layouts import empty, named, side_by_side, stacked, styled_label
@@ -47,7 +47,7 @@ from gui.views.subject_and_device import Choice
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
     from core.ladder import Parameter, Rung
-    from core.own_files.launch_texts import FileLaunch
+    from core.user_files.launch_texts import FileLaunch
     from gui.scenes.configuration import Configuration
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from core.wording import listing
 from gui.looks.theme import FEW_THREADS, Theme
 from gui.scenes.arrays_as_grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
 from gui.scenes.block_history import EMPTY, history_of, number_at
-from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.illegal_and_masked_off import reaches_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.names_of_elements_and_threads import (
@@ -183,27 +181,26 @@ class MatrixDrawing:
         grid: Grid,
         flats: Ints,
         values: NDArray[np.generic],
-        color: QColor,
+        ink: QColor | Ints,
         *,
         slanted: bool = False,
-        but: Ints = EMPTY,
     ) -> None:
         """Write each element's value into its cell, of those that are in sight.
 
-        Elements in `but`, ascending, are left out, though they have a say in how many decimals
-        there are.
+        The ink is one for all of them, or the RGB number of each.
         """
         seen = self._seen(grid, flats)
         font, digits = _value_type(self.theme, self.across, self.scale)
         font.setItalic(slanted)
         decimals = decimals_of(values[seen], digits)
-        if len(but):
-            shown = np.flatnonzero(seen)
-            place = np.minimum(np.searchsorted(but, flats[shown]), len(but) - 1)
-            seen[shown[but[place] == flats[shown]]] = False
-        words = [value_text(value, digits, decimals) for value in values[seen].tolist()]
+        texts = [value_text(value, digits, decimals) for value in values[seen].tolist()]
         sides = self.layout.cells(grid, self.view).sides(*grid.cells(flats[seen]))
-        write(self.p, sides, words, color, font)
+        if isinstance(ink, QColor):
+            write(self.p, sides, texts, ink, font)
+            return
+        for one in np.unique(ink[seen]).tolist():
+            mine = np.flatnonzero(ink[seen] == one)
+            write(self.p, sides[:, mine], [texts[place] for place in mine], QColor(one), font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
         rows, columns = grid.cells(flats)
@@ -604,7 +601,7 @@ class MatrixMarks(MatrixDrawing):
             box = self.layout.box(grid, self.view)
             self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
             if loads:
-                self._draw_heat(grid, marks)
+                self._draw_heat(grid)
             else:
                 self._draw_trail(grid, marks)
             self._draw_band(grid, marks)
@@ -646,41 +643,25 @@ class MatrixMarks(MatrixDrawing):
         if end > above.bottom() + 2:
             self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, end))
 
-    def _draw_heat(self, grid: Grid, marks: GridMarks) -> None:
-        kept, key = _kept_for(marks), ("heat", self.theme.name)
-        if key not in kept:
-            kept[key] = self._heat_picture(grid)
-        if kept[key] is not None:
-            self._draw_picture(grid, kept[key])
+    def _draw_heat(self, grid: Grid) -> None:
+        """How often each element was loaded; of a result only those that were have a number."""
+        block = self.session.block_trace
+        assert block is not None, "there are marks of a block's step"
+        flats, times = history_of(block).loaded(grid.array.name, self.session.step)
+        if len(flats):
+            colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
+            self._draw_picture(grid, picture_of(grid, flats, colors))
             self._draw_hairlines(grid)
-        if self.values_fit:
-            self._write_heat(grid)
-
-    def _heat_picture(self, grid: Grid) -> CellPicture | None:
-        flats, times = self._loaded(grid)
-        if not len(flats):
-            return None
-        colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
-        return picture_of(grid, flats, colors)
-
-    def _write_heat(self, grid: Grid) -> None:
-        """How often each element in sight was loaded; of a result only those that were."""
-        flats, times = self._loaded(grid)
-        seen = self._seen(grid, flats)
-        flats, times = flats[seen], times[seen]
+        if not self.values_fit:
+            return
         if not grid.result:
             shown = grid.flats(self._visible(grid))
             never = shown[~np.isin(shown, flats)]
             faint = self.theme.color("text_faint")
             self._write_values(grid, never, np.zeros(len(never), np.int64), faint)
-        for count in np.unique(times):
-            ink = text_on(self.theme.heat(float(heat_levels(count))))
-            self._write_values(grid, flats[times == count], times[times == count], ink)
-
-    def _loaded(self, grid: Grid) -> tuple[Ints, Ints]:
-        block = self.session.block_trace
-        assert block is not None, "there are marks of a block's step"
-        return history_of(block).loaded(grid.array.name, self.session.step)
+        counts, which = np.unique(times, return_inverse=True)
+        inks = [text_on(self.theme.heat(level)).rgb() for level in heat_levels(counts).tolist()]
+        self._write_values(grid, flats, times, np.array(inks, np.int64)[which])
 
     def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
         if marks.band is None:
@@ -693,10 +674,8 @@ class MatrixMarks(MatrixDrawing):
             frame(self.p, [rect], pen(self.theme.color("selected", 0.4), 1))
 
     def _draw_trail(self, grid: Grid, marks: GridMarks) -> None:
-        kept = _kept_for(marks)
-        if "trail" not in kept:
-            kept["trail"] = rectangles(*grid.cells(marks.trail))
-        self._fill(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
+        cells = rectangles(*grid.cells(marks.trail))
+        self._fill(grid, cells, self.theme.color("load", 0.24), 1.0)
 
     def _draw_tiles(self, grid: Grid, marks: GridMarks, line: Qt.PenStyle) -> None:
         for tile in marks.tiles:
@@ -760,18 +739,15 @@ class MatrixMarks(MatrixDrawing):
         self, grid: Grid, flats: Ints, values: NDArray[np.generic], *, slanted: bool = False
     ) -> None:
         """Values over the colours of the threads that store them, each in what is read on it."""
-        block, order = self.session.block_trace, np.argsort(flats)
+        block, seen = self.session.block_trace, self._seen(grid, flats)
         assert block is not None, "there are marks of a block's step"
-        order = order[self._seen(grid, flats[order])]
-        flats, values = flats[order], values[order]
+        flats, values = flats[seen], values[seen]
         mine, threads, _ = history_of(block).stored(grid.array.name)
         owners = threads[np.minimum(np.searchsorted(mine, flats), len(mine) - 1)]
         used, which = np.unique(owners, return_inverse=True)
         lut = self.theme.owner_lut("thread", block.n_threads)
         inks = np.array([text_on(QColor(*c)).rgb() for c in lut[used, :3].tolist()], int)[which]
-        for ink in np.unique(inks).tolist():
-            others = flats[inks != ink]
-            self._write_values(grid, flats, values, QColor(ink), slanted=slanted, but=others)
+        self._write_values(grid, flats, values, inks, slanted=slanted)
 
     def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
         """Values again over lit cells, in a colour that is read on them."""
@@ -791,15 +767,10 @@ class MatrixMarks(MatrixDrawing):
 
     def _draw_outside(self, grid: Grid, marks: GridMarks) -> None:
         """Where masked-off threads would have gone, beyond the matrix."""
-        rows, columns = marks.outside
-        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
+        if not any(grid.overhang + grid.before + grid.gap):
             return
-        color = self.theme.color("guard")
-        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1))
-            for r, c in self._within_room(grid, unique).tolist()
-        ]
+        color, places = self.theme.color("guard"), np.unique(np.stack(marks.outside, 1), axis=0)
+        cells = self._cells_beyond(grid, places)
         fill(self.p, cells, hatch(color))
         if self.scale >= GRID_FROM:
             frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
@@ -809,21 +780,14 @@ class MatrixMarks(MatrixDrawing):
             texts(self.p, [(cell, "0") for cell in cells], self.theme.color("text"), font)
 
     def _draw_faults(self, grid: Grid, marks: GridMarks) -> None:
-        rows, columns = marks.faults
-        if not len(rows):
-            return
-        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        places = np.unique(np.stack(marks.faults, 1), axis=0)
         starts = np.array([grid.top, grid.left])
         ends = starts + np.array([grid.rows, grid.columns])
         near = (places >= starts - grid.before) & (places < ends + grid.overhang)
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
-            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
-        ]
-        crossed_out(self.p, self.theme, cells)
+        crossed_out(self.p, self.theme, self._cells_beyond(grid, places[near.all(axis=1)], 3))
 
-    def _within_room(self, grid: Grid, places: Ints) -> Ints:
-        """The rows and columns (n, 2) that have room.
+    def _cells_beyond(self, grid: Grid, places: Ints, least: float = 0.0) -> list[QRectF]:
+        """The cells of rows and columns (n, 2) that have room.
 
         Where there are others, the furthest row or column of the room says how many.
         """
@@ -838,7 +802,7 @@ class MatrixMarks(MatrixDrawing):
                 first = starts[axis] - grid.room_before[axis]
                 self._tell_further(grid, places[places[:, axis] <= first], axis, first)
                 places = places[places[:, axis] > first]
-        return places
+        return [self.layout.rect(grid, self.view, (r, c, 1, 1), least) for r, c in places.tolist()]
 
     def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
         """In the last row (axis 0) or column of the room, how many further ones there are."""
@@ -948,12 +912,6 @@ class MatrixMarks(MatrixDrawing):
 def _stored_by(thread: int, grid: Grid, own: Sequence[Owned]) -> Ints:
     mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
     return np.concatenate([EMPTY, *mine])
-
-
-@once_for_each
-def _kept_for(marks: GridMarks) -> dict[Hashable, Any]:
-    """What was worked out to paint a step's marks, which are painted again as the view moves."""
-    return {}
 
 
 def _stored(marks: GridMarks) -> tuple[Ints, NDArray[np.generic]]:

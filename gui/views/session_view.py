@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QShowEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget, QWidgetAction
 
+from core.launch import WARP
 from core.links import Element
 from gui.background import close_workers
 from gui.looks.labels_and_layouts import named, styled_label
+from gui.looks.theme import current_theme
 from gui.scenes.names_of_elements_and_threads import index_text
 from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Breakpoint, Hover
@@ -120,9 +122,32 @@ class PointedView(SessionView):
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
+    def whole(self) -> QRectF:
+        """Where a veil over all of the view lies."""
+        return QRectF(self.rect()).adjusted(4, 4, -4, -4)
+
+    def inner(self) -> QRectF:
+        """Where the picture lies."""
+        space = current_theme().spacing
+        return QRectF(self.rect()).adjusted(space.margin, 4, -space.margin, -space.gap)
+
+    def painter(self) -> QPainter:
+        """A painter of the view, on its ground."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), current_theme().color("panel"))
+        return painter
+
     def hover_at(self, point: QPointF) -> Hover | None:
         """What lies under a pixel of the view, None for nothing."""
         raise NotImplementedError
+
+    def picked_thread(self, hover: Hover) -> bool:
+        """Answer with the lane or thread that was clicked, if a question asks for such a thing."""
+        if hover.thread is None:
+            return False
+        pick = self.session.pick
+        return pick("lane", hover.thread % WARP) or pick("thread", hover.thread)
 
     def point_at(self, point: QPointF) -> None:
         self.session.hover = self.hover_at(point)

@@ -278,7 +278,7 @@ class ArrayPicture:
             held = grid.writers if what == "cells" else grid.values
             written = grid.written.tobytes(), grid.copying.tobytes(), held.tobytes()
         shape = grid.array.shape
-        state = self.theme.key, self.threads, self.writers, shape, self.cells, written
+        state = self.threads, self.writers, shape, self.cells, written
 
         def sharply(q: QPainter) -> None:
             q.save()
@@ -390,12 +390,12 @@ class BankPainter:
         else:
             text(self.p, g.bank_title, words, theme.color("text_dim"), theme.font("small"), LEFT)
         area = g.banks.united(g.labels).adjusted(-6, 0, 6, 0)
-        self.kept.draw(self.p, "columns", area, theme.key, self._draw_columns)
+        self.kept.draw(self.p, "columns", area, (), self._draw_columns)
         asked = banks.asked
         if sum(map(len, asked)) <= FEW:
             self._draw_asked(self.p, banks)
         else:
-            state = theme.key, banks.live, banks.verb, banks.conflicts > 0, asked, counted
+            state = banks.live, banks.verb, banks.conflicts > 0, asked, counted
             self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 
@@ -828,10 +828,8 @@ class SharedView(PointedView):
         self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
 
     def _pad_box(self) -> QRectF:
-        geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
-        if geometry is None or self._is_veiled():
-            return whole
-        return geometry.for_banks
+        geometry = self.geometry_now()
+        return self.whole() if geometry is None or self._is_veiled() else geometry.for_banks
 
     def sizeHint(self) -> QSize:
         return QSize(560, 400)
@@ -891,8 +889,7 @@ class SharedView(PointedView):
     def _draw_map(self, painter: QPainter, theme: Theme) -> None:
         lay = self.map_layout()
         if any(self.session.hides(f"shared{part}") for part in ("", ".banks", ".figures")):
-            box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
-            draw_veil(painter, box, theme, veil_words(self.session))
+            draw_veil(painter, self.whole(), theme, veil_words(self.session))
             return
         if self.map is None or lay is None:
             words = "No access to shared memory yet."
@@ -940,10 +937,7 @@ class SharedView(PointedView):
     def geometry_now(self) -> SharedGeometry | None:
         if self.scene is None or not self.scene.grids:
             return None
-        theme = current_theme()
-        edge = theme.spacing.margin
-        box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-        return shared_geometry(self.scene, box, theme)
+        return shared_geometry(self.scene, self.inner(), current_theme())
 
     def explained(self) -> QRect:
         """What an explanation is about: the columns of the banks that are asked for most words."""
@@ -957,10 +951,7 @@ class SharedView(PointedView):
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme = current_theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(self.rect(), theme.color("panel"))
+        theme, painter = current_theme(), self.painter()
         if self.by_bank.isChecked() and self.session.block_trace is not None:
             self._draw_map(painter, theme)
             return
@@ -968,8 +959,7 @@ class SharedView(PointedView):
         if scene is None or geometry is None:
             return  # the caption says why
         if self._is_veiled():
-            box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
-            draw_veil(painter, box, theme, veil_words(self.session))
+            draw_veil(painter, self.whole(), theme, veil_words(self.session))
             return
         SharedPainter(painter, theme, self.session, self._kept).draw(scene, geometry)
         words = self._readout(scene)
@@ -1084,9 +1074,7 @@ class SharedView(PointedView):
             return True
         if hover.element is not None and session.pick("element", hover.element):
             return True
-        if hover.thread is None:
-            return False
-        return session.pick("lane", hover.thread % WARP) or session.pick("thread", hover.thread)
+        return self.picked_thread(hover)
 
     def hover_at(self, point: QPointF) -> Hover | None:
         if self.by_bank.isChecked():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -35,8 +34,6 @@ from gui.scenes.veils_and_picks import Lit, Pick
 from gui.scenes.warp_lanes import (
     LineStrip,
     WarpScene,
-    access_shown,
-    seen_at,
     warp_scene,
     why_empty,
     without_faults,
@@ -231,7 +228,7 @@ def _labelled(
 ) -> tuple[list[StripLine], int] | None:
     """Many lines in columns of a power of two, the lanes of each left of it; None without room."""
     text = small.height()
-    label = max(small.horizontalAdvance(line.touched.split(": ")[0]) for line in lines) + 4
+    label = max(small.horizontalAdvance(_who(line)) for line in lines) + 4
     for columns in (1, 2, 4, 8):
         count = -(-len(lines) // columns)
         pitch = min(room.height() / count, 2.6 * text)
@@ -418,15 +415,6 @@ def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor)
     p.drawPath(paths)
 
 
-def _draw_thick(p: QPainter, path: QPainterPath, theme: Theme, color: QColor) -> None:
-    """A curve over others: what lies below shines through at neither side."""
-    p.setBrush(Qt.BrushStyle.NoBrush)
-    p.setPen(pen(theme.color("panel"), 4.5))  # what is opaque is drawn twice as fast
-    p.drawPath(path)
-    p.setPen(pen(color, 1.8))
-    p.drawPath(path)
-
-
 def corner(rect: QRectF) -> tuple[float, float, float, float]:
     """A rectangle as numbers, for a key."""
     return rect.getRect()  # type: ignore[return-value]
@@ -565,12 +553,11 @@ class WarpPainter:
             self._draw_chosen(starts[lane], ends[lane], chosen[lane])
 
     def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
-        color = self.theme.color(name)
-        area = start.united(end).adjusted(-4, -4, 4, 4)
-        state = name, corner(start), corner(end)
-        draw = partial(_draw_thick, path=link(start, end), theme=self.theme, color=color)
-        self.kept.draw(self.p, name, area, state, draw)
-        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
+        """A curve over others: what lies below shines through at neither side."""
+        path, line = link(start, end), pen(self.theme.color(name), 1.8)
+        self.p.strokePath(path, pen(self.theme.color("panel"), 4.5))
+        self.p.strokePath(path, line)
+        frame(self.p, [inset(end, -0.5)], line)
 
     def _strip_area(self) -> QRectF:
         area = QRectF()
@@ -871,18 +858,15 @@ class WarpView(PointedView):
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
         self.scene: WarpScene | None = None  # None before the first access
-        self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
-        self._empty = ""  # what was said where there is no access yet
         self.own: OwnScene | None = None
         """What is drawn where the step accesses constant or local memory."""
-        self._shown: tuple[int, bool, int, int] | None = None
         self.pad = PickPad(session, self, ("lane", "thread", "sector"), self._pad_box)
 
     def _pad_box(self) -> QRectF:
-        geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
+        geometry = self.geometry_now()
         if geometry is None or self.session.hides("warp"):
-            return whole
+            return self.whole()
         return geometry.below_lanes()
 
     def sizeHint(self) -> QSize:
@@ -895,25 +879,9 @@ class WarpView(PointedView):
     def refresh(self, names: frozenset[str]) -> None:
         if names - {"hover"}:
             block, step, warp = self.session.block_trace, self.session.step, self.session.warp
-            shown = (
-                access_shown(block, step) if block is not None and block.n_steps else (-1, False)
-            )
-            now = (*shown, warp, self.session.lane)
-            trace, before = self.session.trace, self.own
+            trace = self.session.trace
             self.own = own_scene(trace, block, step, warp) if trace and block else None
-            if "veiled" in names:
-                self.scene = None  # it may show other parts
-            empty, self._empty = self._empty, "" if self.scene else self._why_empty()
-            same = (now, empty) == (self._shown, self._empty) and before is self.own is None
-            if same and names == {"step"}:
-                return  # the last access to global memory is still the same
-            scene, self._shown = self.scene, now
-            moved = names <= {"step", "thread", "hover"}  # the record is still the same
-            if moved and block and scene and (scene.step, scene.warp) == (shown[0], warp):
-                self.scene = seen_at(scene, block, step)
-            else:
-                self.scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
-                self._geometry = None
+            self.scene = warp_scene(block, step, warp) if block and block.n_steps else None
             if self.scene is not None and self.session.hides("findings"):
                 self.scene = without_faults(self.scene)
             words = "" if trace is not None else self.session.trouble
@@ -923,13 +891,7 @@ class WarpView(PointedView):
             self.pad.follow()
         self.update()
 
-    def restyle(self) -> None:
-        self._geometry = None
-        self._kept = Pixmaps()
-        super().restyle()
-
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._geometry = None
         super().resizeEvent(event)
         self.pad.follow()
 
@@ -940,20 +902,14 @@ class WarpView(PointedView):
         return why_empty(session.block_trace, session.step, session.warp)
 
     def geometry_now(self) -> WarpGeometry | None:
-        if self._geometry is None and self.scene is not None:
-            theme = current_theme()
-            edge = theme.spacing.margin
-            box = QRectF(self.rect()).adjusted(edge, 4, -edge, -theme.spacing.gap)
-            self._geometry = warp_geometry(self.scene, box, theme)
-        return self._geometry
+        if self.scene is None:
+            return None
+        return warp_geometry(self.scene, self.inner(), current_theme())
 
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme = current_theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(self.rect(), theme.color("panel"))
+        theme, painter = current_theme(), self.painter()
         if self.own is not None and not self.session.hides("warp"):
             edge = theme.spacing.margin
             inner = QRectF(self.rect()).adjusted(edge, 2, -edge, -edge)
@@ -964,8 +920,7 @@ class WarpView(PointedView):
             nothing(painter, QRectF(self.rect()), self._why_empty(), theme)
             return
         if self.session.hides("warp"):
-            box = QRectF(self.rect()).adjusted(4, 4, -4, -4)
-            draw_veil(painter, box, theme, veil_words(self.session))
+            draw_veil(painter, self.whole(), theme, veil_words(self.session))
             return
         WarpPainter(painter, theme, scene, geometry, self.session, self._kept).draw()
 
@@ -1012,9 +967,7 @@ class WarpView(PointedView):
         if hover.sector is not None:
             sector = sector_of(session, hover.sector)
             return sector is not None and session.pick("sector", sector)
-        if hover.thread is None:
-            return False
-        return session.pick("lane", hover.thread % WARP) or session.pick("thread", hover.thread)
+        return self.picked_thread(hover)
 
     def hover_at(self, point: QPointF) -> Hover | None:
         if self.own is not None:

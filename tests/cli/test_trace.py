@@ -360,7 +360,7 @@ def test_outputs_that_cannot_be_saved(refused, tmp_path):
 
 
 def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
-    from core.compiler import builds, nvrtc
+    from core.compiler import compile_ptx_and_cubin, nvrtc
     from core.errors import TilescopeError
 
     def refuse():
@@ -368,7 +368,9 @@ def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
 
     monkeypatch.setenv("TILESCOPE_CACHE", "")  # what another test compiled is kept there
     monkeypatch.setattr(nvrtc, "library", refuse)
-    monkeypatch.setattr(builds._builds, "_items", type(builds._builds._items)())
+    monkeypatch.setattr(
+        compile_ptx_and_cubin._builds, "_items", type(compile_ptx_and_cubin._builds._items)()
+    )
     assert "pip install nvidia-cuda-nvrtc" in refused("trace", "tiled_rect", "--tile", "3")
 
 

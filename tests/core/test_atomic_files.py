@@ -15,9 +15,9 @@ from core.atomic_files import replace_file, replacing
 from core.errors import TilescopeError
 from core.gpu.result_files import WRITTEN, load_recorded, write_results
 from core.ladder import load_ladder
-from core.own_files.sources_and_headers import read_source, write_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
+from core.user_files.sources_and_headers import read_source, write_source
 
 OLD = b"what was there"
 

@@ -10,8 +10,8 @@ from core.emulator.address_spaces import copied
 from core.errors import TilescopeError
 from core.ladder.input_arrays import random_array
 from core.large_arrays import available_bytes, unset, zeroed
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 

@@ -14,9 +14,9 @@ from core.errors import TilescopeError
 from core.ladder import load_ladder
 from core.launch import Dim3
 from core.nsight import ProfiledLaunch, base_name, compare, full_name, read_csv, read_profile
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.count_launch import count
 from core.rules.counters import METRICS
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 DATA = Path(__file__).parents[1] / "data" / "ncu"
 LAUNCHES = json.loads((DATA / "launches.json").read_text())

@@ -8,7 +8,7 @@ The hashes for machines without a GPU: tests/data/{reference,isa,rungs}/h200_*.j
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_kernel
+from core.compiler.compile_ptx_and_cubin import compile_kernel
 from core.ladder import all_kernels
 from core.launch import ArrayArgument, Dim3, Launch
 from core.recording.record_launch import record

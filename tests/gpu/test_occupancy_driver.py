@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from core.compiler.builds import compile_kernel
+from core.compiler.compile_ptx_and_cubin import compile_kernel
 from core.compiler.cubin import kernel_resources
 from core.devices.device_table import capability_of, load_devices
 from core.devices.occupancy import Resources, occupancy

@@ -1,15 +1,16 @@
 """People's own files on the GPU: structures, constant memory and instances arrive as they should.
 
-The guessed launches of tests/core/own_files/files, in both builds: every output byte is that of the
-emulator, except where atomics add floats in an order of their own and where functions approximate.
+The guessed launches of tests/core/user_files/files, in both builds: every output byte is that of
+the emulator, except where atomics add floats in an order of their own and where functions
+approximate.
 """
 
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_kernel
+from core.compiler.compile_ptx_and_cubin import compile_kernel
 from core.compiler.nvrtc import include_folders
-from tests.core.own_files.own_files import CASES, run
+from tests.core.user_files.own_files import CASES, run
 from tests.gpu import in_worker
 
 pytestmark = pytest.mark.gpu

@@ -16,7 +16,7 @@ from core.gpu.sweep import Lane, LaneClosed, Outcome, Sweep, Told
 from core.gpu.sweep_plan import FileKernel, RungKernel, make_plan
 from core.gpu.worker_process import GpuWorker
 from core.ladder import load_ladder
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 
 pytestmark = pytest.mark.gpu
 

@@ -13,7 +13,8 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
-from core.trace import Access, Array, EventKind, SharedArray, SharedState
+from core.trace import Access, Array, EventKind, SharedArray
+from core.trace.access import SharedState
 from tests.gui.fake_record import AS_WRITTEN, BlockTrace, Counters
 
 F32 = np.dtype(np.float32)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from core.launch import Dim3
-from core.trace import EventKind, SoFar
+from core.trace import EventKind
 from core.trace.phases import FilledAhead
+from core.trace.running_sums import SoFar
 
 AS_WRITTEN = SimpleNamespace(kind="as_written")
 """In place of a build."""

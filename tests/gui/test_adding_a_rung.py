@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.cli.app import main
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.compiler.cubin import cubin_entries
 from core.ladder import KERNELS_FOLDER, load_ladder
 from gui.looks.theme import apply_theme

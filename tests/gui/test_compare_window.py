@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
 from gui.scenes.configuration import Configuration

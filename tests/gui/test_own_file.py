@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from core.compiler.kernel_parameters import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
-from core.own_files.launch_texts import FileLaunch
 from core.recording import record_launch
+from core.user_files.launch_texts import FileLaunch
 from gui.commands import editing_and_opening
 from gui.jobs.opening_work import open_job
 from gui.scenes.configuration import Configuration

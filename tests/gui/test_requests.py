@@ -5,7 +5,7 @@ import time
 import pytest
 from PySide6.QtCore import Qt
 
-from core.own_files.launch_texts import LARGE
+from core.user_files.launch_texts import LARGE
 from gui.scenes.saved_state import load
 from gui.scenes.selection import Breakpoint
 from gui.shell.main_window import MainWindow
@@ -228,7 +228,7 @@ def test_a_file_that_takes_long_to_read_is_stopped_at_once(window, qtbot, file, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "work", ["core.guessing.launch_guess.launch_of", "core.own_files.launch_texts._read",
+    "work", ["core.guessing.launch_guess.launch_of", "core.user_files.launch_texts._read",
              "core.compiler.compile_slice.compile_here"]
 )  # fmt: skip
 def test_closing_the_window_does_not_wait_for_a_file(qtbot, qapp, ladder, file, work, monkeypatch):

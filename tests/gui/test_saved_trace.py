@@ -7,10 +7,10 @@ import pytest
 
 from core.guessing.launch_guess import guess_launch
 from core.ladder.rung import DEFAULT_SEED
-from core.own_files.launch_texts import UNTITLED, FileLaunch, file_workload
-from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
 from core.recording.trace_files import save_trace
+from core.user_files.launch_texts import UNTITLED, FileLaunch, file_workload
+from core.user_files.ptx_files import ptx_workload, read_ptx
 from gui.exports.export_command import opened as exported
 from gui.looks.theme import theme_names
 from gui.scenes.configuration import Conditions, Configuration

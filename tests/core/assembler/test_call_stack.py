@@ -12,7 +12,7 @@ import pytest
 from core.assembler.assembled_module import module_of
 from core.assembler.call_stack import passing, removed_faults
 from core.cli.app import main
-from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.compile_ptx_and_cubin import compile_ptx, find_entry
 from core.emulator.budget import STACK_BYTES
 from core.ptx.parser import parse
 

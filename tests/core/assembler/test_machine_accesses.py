@@ -15,7 +15,7 @@ import pytest
 
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_accesses import assembly_of, attributed
-from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.compile_ptx_and_cubin import compile_ptx, find_entry
 from core.compiler.cubin import ACCESSES
 from core.compiler.nvrtc import version as nvrtc_version
 from core.ptx.parser import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.assembler.assembled_module import module_of
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 
 # Statements of a kernel with s in shared and o in global memory, and who does the atomic.
 CASES = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.cli.app import carry_out
-from core.compiler import clang, compile_request, nvrtc, which_compiler
-from core.compiler.builds import compile_ptx
+from core.compiler import clang, compile_request, nvrtc, nvrtc_or_clang
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.errors import CompileError, TilescopeError
 from core.ladder import load_ladder
 from core.recording.record_launch import record
@@ -22,7 +22,7 @@ REFUSED = {"clustered": NO_CLUSTERS, "clustered_tf32": NO_CLUSTERS}
 
 @pytest.fixture
 def by_clang(monkeypatch):
-    monkeypatch.setenv(which_compiler.CHOICE, "clang")
+    monkeypatch.setenv(nvrtc_or_clang.CHOICE, "clang")
 
 
 def counts(trace):
@@ -51,7 +51,7 @@ def launched(name):
 def both(workload, monkeypatch, **options):
     """The records of NVRTC's build and of clang's."""
     theirs = record(workload, **options)
-    monkeypatch.setenv(which_compiler.CHOICE, "clang")
+    monkeypatch.setenv(nvrtc_or_clang.CHOICE, "clang")
     ours = record(workload, **options)
     assert (theirs.build.compiler, ours.build.compiler) == ("", clang.version())
     return theirs, ours
@@ -132,7 +132,7 @@ def test_templates_structures_and_intrinsics(tmp_path, monkeypatch, capfd):
         assert carry_out(["trace", str(file), *told, "--json", *more]) == 0
         return json.loads(capfd.readouterr().out)
 
-    monkeypatch.setenv(which_compiler.CHOICE, "nvrtc")  # so that what the option sets is undone
+    monkeypatch.setenv(nvrtc_or_clang.CHOICE, "nvrtc")  # so that what the option sets is undone
     theirs, ours = traced(), traced("--compiler", "clang")
     assert (theirs["compiler"], theirs["is_nvidias_compiler"]) == ("NVRTC", True)
     assert (ours["compiler"], ours["is_nvidias_compiler"]) == (clang.version(), False)
@@ -152,7 +152,7 @@ def test_vectors_are_copied_as_nvrtc_copies_them(tmp_path, monkeypatch, capfd):
     file = tmp_path / "copies.cu"
     file.write_text(f"__global__ void k(int* a, int* b) {{ int t = threadIdx.x;\n{lines}}}\n")
     options = ["--json", "--block", "32", "--arg", "a=int32[256]", "--arg", "b=zeros:int32[256]"]
-    monkeypatch.setenv(which_compiler.CHOICE, "nvrtc")  # so that what the option sets is undone
+    monkeypatch.setenv(nvrtc_or_clang.CHOICE, "nvrtc")  # so that what the option sets is undone
     found = []
     for compiler in ("nvrtc", "clang"):
         assert carry_out(["trace", str(file), *options, "--compiler", compiler]) == 0

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from core.compiler import builds, compile_request, disk_cache
-from core.compiler.builds import compile_cubin, compile_ptx
+from core.compiler import compile_ptx_and_cubin, compile_request, disk_cache
+from core.compiler.compile_ptx_and_cubin import compile_cubin, compile_ptx
 from core.errors import CompileError
 
 SOURCE = """
@@ -33,7 +33,7 @@ def compilations(monkeypatch):
         compile_slice, "compile_here", lambda r: (seen.append(r), compile_here(r))[1]
     )
     for name in ("_builds", "_cubins"):
-        monkeypatch.setattr(builds, name, builds._Cache(0))
+        monkeypatch.setattr(compile_ptx_and_cubin, name, compile_ptx_and_cubin._Cache(0))
     return seen
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from core.compiler import compile_slice
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.nvrtc import include_folders
 from core.compiler.requests_and_answers import Request
 from core.errors import CompileError
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.host_headers import STAND_INS
 from core.source.kernels_and_launches import kernels
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 
 def fitted_launch(source: str) -> FileLaunch:

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, CompileError
 from core.source.kernels_and_launches import kernels

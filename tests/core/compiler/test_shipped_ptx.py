@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.compiler import builds, clang, disk_cache, nvrtc, shipped_ptx
-from core.compiler.builds import build_of, compile_ptx
+from core.compiler import clang, compile_ptx_and_cubin, disk_cache, nvrtc, shipped_ptx
+from core.compiler.compile_ptx_and_cubin import build_of, compile_ptx
 from core.compiler.nvrtc import version as nvrtc_version
 from core.errors import TilescopeError
 from core.ladder import load_ladder
@@ -40,8 +40,8 @@ def no_nvrtc(monkeypatch):
         monkeypatch.setattr(module, "library_path", missing)
     monkeypatch.setattr(nvrtc, "library", missing)
     sys.modules["core.compiler.compile_request"]._tools.cache_clear()
-    monkeypatch.setattr(builds, "_builds", builds._Cache(32))
-    monkeypatch.setattr(builds, "_cubins", builds._Cache(32))
+    monkeypatch.setattr(compile_ptx_and_cubin, "_builds", compile_ptx_and_cubin._Cache(32))
+    monkeypatch.setattr(compile_ptx_and_cubin, "_cubins", compile_ptx_and_cubin._Cache(32))
     yield
     sys.modules["core.compiler.compile_request"]._tools.cache_clear()
 
@@ -57,7 +57,7 @@ def made_by_nvrtc(workload, monkeypatch):
     with monkeypatch.context() as patched:
         as_the_script(patched)
         patched.setattr(shipped_ptx, "find", lambda *_: None)
-        patched.setattr(builds, "_builds", builds._Cache(2))
+        patched.setattr(compile_ptx_and_cubin, "_builds", compile_ptx_and_cubin._Cache(2))
         return compile_ptx(
             workload.source, source_name=workload.source_name, defines=workload.defines,
             kernel=workload.kernel,
@@ -83,16 +83,42 @@ def test_a_rungs_default_is_what_nvrtc_makes_of_it(name, script, monkeypatch):
     check(load_ladder()[name].blank_workload(), script, monkeypatch)
 
 
-@pytest.mark.slow
-def test_all_of_it_is_what_nvrtc_makes(script, monkeypatch):
+@pytest.fixture
+def nvrtcs(monkeypatch):
+    """NVRTC's answers alone."""
     if not same_compiler():
         pytest.skip(f"another NVRTC made it: {shipped_ptx.about()['nvrtc']}")
     as_the_script(monkeypatch)
     monkeypatch.setattr(shipped_ptx, "find", lambda *_: None)
+
+
+def all_kept():
+    return {name: shipped_ptx._entry(name) for name in shipped_ptx._names() - {shipped_ptx.ABOUT}}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nvrtcs")
+def test_every_build_is_there_and_one_of_each_source_is_what_nvrtc_makes(script):
+    kept, missing = all_kept(), []
+    asked = script.asked()
+    assert len(asked) > 30
+    assert kept.keys() <= asked.keys(), "run scripts/compile_shipped.py"
+    for source, asked_for in asked.items():
+        entry = kept.get(source, {})
+        assert entry.keys() <= asked_for.keys(), "run scripts/compile_shipped.py"
+        missing += [workload for build, workload in asked_for.items() if build not in entry]
+        for build, workload in list(asked_for.items())[-1:]:  # not the default, which others try
+            made = script.entry_of(workload)
+            assert made == entry.get(build), f"{workload.source_name}: run compile_shipped.py"
+    assert [script.entry_of(workload) for workload in missing] == [None] * len(missing)
+
+
+@pytest.mark.release
+@pytest.mark.usefixtures("nvrtcs")
+def test_all_of_it_is_what_nvrtc_makes(script):
     found = script.entries()
     assert len(found) > 30
-    kept = {name: shipped_ptx._entry(name) for name in shipped_ptx._names() - {shipped_ptx.ABOUT}}
-    assert found == kept, "run scripts/compile_shipped.py"
+    assert found == all_kept(), "run scripts/compile_shipped.py"
 
 
 def test_no_folder_of_the_makers_is_in_it():

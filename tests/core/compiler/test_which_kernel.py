@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from core.compiler import compile_slice, nvrtc
-from core.compiler.builds import compile_ptx, find_entry
+from core.compiler.compile_ptx_and_cubin import compile_ptx, find_entry
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, CompileError
 from core.guessing.launch_guess import completed, guess_launch, guessed
 from core.guessing.undefined_macros import switches
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.template_instances import kernel_names
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 OVERLOADS = """
 namespace shop {

@@ -10,8 +10,8 @@ from core.distributed.processes import spread
 from core.emulator.address_spaces import Region
 from core.emulator.events import Span, TransferEvent
 from core.gpu.benchmark_job import RungSubject, WorkloadSubject
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 
 def here(function, tasks):

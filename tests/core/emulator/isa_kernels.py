@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler.builds import BuildKind, compile_ptx
+from core.compiler.compile_ptx_and_cubin import BuildKind, compile_ptx
 from core.compiler.nvrtc import include_folders
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record

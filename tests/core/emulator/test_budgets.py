@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.cancelling import cancelled_by
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.emulator.machine import Limits
 from core.emulator.system_calls import BUFFER_BYTES
 from core.errors import BudgetExceeded, Cancelled

@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import TilescopeError
 from core.guessing.launch_guess import guess_launch
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 FETCH = """
 __global__ void fetch(cudaTextureObject_t t, const float *at, float *out, int n) {

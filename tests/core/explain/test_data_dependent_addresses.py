@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.explain.data_dependent_addresses import is_left_open, resting_on
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 THREADS = 32
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Member, ScalarArgument, Workload
 from core.recording.record_launch import record
 from core.tensor_maps import TensorMap, kind_of

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.launch import Workload
 from core.recording.record_launch import record
 from core.trace import Trace

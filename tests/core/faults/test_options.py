@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compiler.builds import find_entry
+from core.compiler.compile_ptx_and_cubin import find_entry
 from core.emulator.scheduling import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder

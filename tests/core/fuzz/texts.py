@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from core.compiler.builds import Build, compile_ptx
+from core.compiler.compile_ptx_and_cubin import Build, compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.ptx.lexer import without_sections
 from tests.core.emulator.machines import HEADER

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.errors import GpuUnavailable
 from core.gpu import cuda_bindings_driver, driver_session
 

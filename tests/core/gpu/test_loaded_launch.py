@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 
-from core.compiler.builds import compile_cubin
+from core.compiler.compile_ptx_and_cubin import compile_cubin
 from core.gpu.loaded_launch import LoadedKernel
 from core.launch import ArrayArgument, Dim3, InlineArgument, Launch, Member, ScalarArgument
 

@@ -5,7 +5,7 @@ from core.errors import ParameterError, TilescopeError
 from core.gpu.benchmark_job import FileSubject
 from core.gpu.sweep_plan import CublasKernel, FileKernel, RungKernel, make_plan, parse_values
 from core.ladder import load_ladder
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 
 LADDER = load_ladder()
 TILED = LADDER["tiled"]

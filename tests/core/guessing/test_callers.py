@@ -4,10 +4,10 @@ import pytest
 
 from core.guessing.launch_guess import guess_launch
 from core.host_program.run_to_launch import HostProgram
-from core.own_files.launch_texts import file_workload
 from core.recording.record_launch import record
 from core.source.functions_and_calls import HostSyntax
 from core.source.kernels_and_launches import host_launches
+from core.user_files.launch_texts import file_workload
 
 SCALE = """
 __global__ void scale(float *out, const float *in, int rows, int cols) {

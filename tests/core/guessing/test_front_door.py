@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from core.cli.app import main
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.guessing.launch_guess import completed, first_kernel, guess_launch
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload, split_defines
-from core.own_files.repository_search import at_its_kernels
-from core.own_files.sources_and_headers import local_headers
 from core.recording.record_launch import record
 from core.source.kernels_and_launches import kernels
+from core.user_files.launch_texts import FileLaunch, file_workload, split_defines
+from core.user_files.repository_search import at_its_kernels
+from core.user_files.sources_and_headers import local_headers
 
 COPY = "__global__ void copy(float* to, const float* from, int n) {{ {} }}\n"
 GUARDED = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] = from[i];"

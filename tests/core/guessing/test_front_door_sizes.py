@@ -11,9 +11,9 @@ from core.errors import ArgumentError
 from core.guessing.argument_guesses import _is_index
 from core.guessing.launch_guess import completed, first_kernel
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.source.preprocessor import taken
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 SQUARE = """__global__ void square(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -8,10 +8,10 @@ import pytest
 
 from core.guessing.launch_guess import completed, guess_launch
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload
-from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.source.index_expressions import indexed_alike, only_axis
+from core.user_files.launch_texts import FileLaunch, file_workload
+from core.user_files.sources_and_headers import read_source
 from gui.scenes.findings_list import finding_rows
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"

@@ -10,9 +10,9 @@ import pytest
 from core.cli.named_launch import chosen_workload, named_launch
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.trace.finding import Finding
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 
 def launch_of(source: str, **given: str) -> FileLaunch:

@@ -10,8 +10,8 @@ import pytest
 from core.guessing.launch_guess import completed, smaller
 from core.guessing.trial_runs import fitted
 from core.host_program.scaled_down_launch import is_legal_block
-from core.own_files.launch_texts import FileLaunch, file_workload, join_defines, split_defines
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload, join_defines, split_defines
 
 TILED = """#define TILE_WIDTH 16
 __global__ void tiled(const float* M, const float* N, float* P, int Width)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.errors import ArgumentError, LaunchError
 from core.guessing.launch_guess import completed, guess_launch
 from core.guessing.ptx_launch_guess import complete_ptx
 from core.guessing.trial_runs import PointersWithin, fitted, reach_of, trial_of
-from core.own_files.launch_texts import FileLaunch, file_workload
-from core.own_files.ptx_files import read_ptx
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
+from core.user_files.ptx_files import read_ptx
 
 
 def _tried(source: str, path: Path) -> FileLaunch:

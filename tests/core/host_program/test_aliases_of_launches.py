@@ -6,9 +6,9 @@ import pytest
 
 from core.compiler.kernel_parameters import constants
 from core.guessing.launch_guess import completed
-from core.own_files.launch_texts import FileLaunch
 from core.source.kernels_and_launches import host_launches, kernels
 from core.source.template_instances import class_constants, instances
+from core.user_files.launch_texts import FileLaunch
 
 TRAITS = """
 template <int kThreads_, bool kEven_, typename T_> struct Traits {

@@ -7,8 +7,8 @@ import pytest
 from core.errors import ArgumentError
 from core.guessing.launch_guess import completed, guess_launch
 from core.guessing.trial_runs import fitted
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 LOCKED = """
 struct Lock {{

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.guessing.launch_guess import completed
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 
 KERNEL = """
 template <int ROWS, int COLUMNS>

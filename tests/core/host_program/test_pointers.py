@@ -10,9 +10,9 @@ import pytest
 
 from core.errors import ArgumentError, TilescopeError
 from core.guessing.launch_guess import completed, guess_launch, refit
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 SOURCE = """
 struct Batch { float scale; float** rows; };

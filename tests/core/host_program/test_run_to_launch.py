@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.guessing.launch_guess import guess_launch
 from core.host_program.run_to_launch import HostProgram
 from core.source.c_numbers import parsed

@@ -9,9 +9,9 @@ import pytest
 from core.compiler.kernel_parameters import read_signature
 from core.guessing.launch_guess import guess_launch
 from core.host_program.scaled_down_launch import Given, KernelInHost
-from core.own_files.launch_texts import file_workload
-from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
+from core.user_files.launch_texts import file_workload
+from core.user_files.sources_and_headers import read_source
 
 FOLDER = Path(__file__).parent / "maps"
 

@@ -6,8 +6,8 @@ import pytest
 from core.gpu.result_check import check
 from core.ladder import load_ladder
 from core.ladder.input_arrays import INPUTS, places, random_array, small_integers
-from core.own_files.argument_texts import FILLS
 from core.recording.record_launch import record
+from core.user_files.argument_texts import FILLS
 
 DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "uint64", "bool")
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder, rung_of

@@ -8,9 +8,8 @@ import pytest
 
 from core.assembler import assembled_module
 from core.assembler.assembled_module import module_of
-from core.compiler.builds import compile_ptx, find_entry, plain_name
+from core.compiler.compile_ptx_and_cubin import compile_ptx, find_entry, plain_name
 from core.garbage_collection import uncollected
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.ptx.debug import variables
 from core.ptx.debug.variables import debug_info
 from core.ptx.lexer import sections, without_sections
@@ -18,6 +17,7 @@ from core.ptx.parser import parse, without_unreached
 from core.recording.record_launch import record
 from core.side_process import client
 from core.side_process.client import apart
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 SOURCE = """__device__ __noinline__ float later(float x);
 __device__ __noinline__ float twice(float x) { return later(x) - x; }

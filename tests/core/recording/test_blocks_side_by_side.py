@@ -11,10 +11,10 @@ import pytest
 from core.errors import LaunchError
 from core.guessing.launch_guess import completed
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.own_files.launch_texts import FileLaunch
 from core.recording.blocks_side_by_side import MOST_BLOCKS, MOST_THREADS
 from core.recording.count_launch import count
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch
 from tests.core.emulator.machines import trace_of
 
 APART = "out[i] = in[i] + 1; if (i % 2) in[i] = out[i];"  # a block's own elements, again and again

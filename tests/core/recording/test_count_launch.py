@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.errors import ParameterError
 from core.ladder import Parameter, Rung, load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.compiler.builds import find_entry
+from core.compiler.compile_ptx_and_cubin import find_entry
 from core.dataclasses_as_json import plain
 from core.emulator.events import Span
 from core.errors import TilescopeError
 from core.guessing.launch_guess import guess_launch
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.own_files.launch_texts import file_workload
 from core.recording.record_launch import record
 from core.recording.trace_files import VERSION, layout_header, load_trace, save_trace
 from core.trace import Trace
+from core.user_files.launch_texts import file_workload
 from tests.hopper_forms import Sum, far_stores, summed
 
 LADDER = load_ladder()

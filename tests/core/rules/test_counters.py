@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from core.recording import count_launch
 from core.recording.record_launch import record
 from core.rules import global_memory, shared_memory
-from core.trace import EventKind, WarpAccess
+from core.trace import EventKind
+from core.trace.access import WarpAccess
 from tests.core.emulator.machines import line_of, trace_of, workload
 
 MANY = settings(max_examples=60, deadline=None, derandomize=True, database=None)

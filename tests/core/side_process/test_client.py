@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from core.cancelling import cancelled_by, check, is_cancellable
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.compile_request import LARGE
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.guessing.launch_guess import completed
 from core.guessing.trial_runs import tried
 from core.ladder.input_arrays import POISON_BYTE, filled, poisoned, random_array
-from core.own_files.launch_texts import FileLaunch, NoKernel, file_workload
 from core.side_process.client import _kept, apart, end_kept, prepare, stoppable
 from core.side_process.connection import Child
+from core.user_files.launch_texts import FileLaunch, NoKernel, file_workload
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 SOON_S = 20.0  # of a processor; the work itself takes minutes

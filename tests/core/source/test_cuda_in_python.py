@@ -8,8 +8,8 @@ import pytest
 
 from core.cli.app import main
 from core.errors import TilescopeError
-from core.own_files.sources_and_headers import read_source, write_source
 from core.source.cuda_in_python import cuda_within
+from core.user_files.sources_and_headers import read_source, write_source
 
 ADD = "__global__ void {}(float *x, int n) {{ int i = threadIdx.x; if (i < n) x[i] += 1; }}"
 

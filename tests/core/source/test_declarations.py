@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from core.compiler.builds import compile_ptx
-from core.own_files.launch_texts import FileLaunch, file_workload
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.recording.record_launch import record
 from core.source.declarations import macros_of, syntax
 from core.source.kernel_slice import Program, without
 from core.source.preprocessor import includes, without_include
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 DECLARED = [
     ("__global__ void plain(int n) { }", "function", ("plain",), "global"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_cubin, compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_cubin, compile_ptx
 from core.errors import CompileError
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record

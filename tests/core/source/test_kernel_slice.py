@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.source.declarations import syntax
 from core.source.kernel_slice import Program
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
-from core.own_files.launch_texts import FileLaunch, file_workload
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.recording.record_launch import record
 from core.source.declarations import syntax
 from core.source.kernels_and_launches import kernels
 from core.source.preprocessor import with_one_branch
+from core.user_files.launch_texts import FileLaunch, file_workload
 
 TWICE = """
 #ifdef WIDE

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.guessing.launch_guess import completed
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.sources_and_headers import read_source
 from core.source.python_host_code import host_code
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import read_source
 
 GEMM = '''import cupy as cp
 code = r"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.ptx.parser import parse
 from core.source.constants import evaluate
 from core.source.shared_arrays import SharedDeclaration, match, shared_arrays

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record

@@ -10,7 +10,8 @@ import pytest
 from core.ladder import load_ladder
 from core.launch import Dim3
 from core.recording.record_launch import record
-from core.trace import EventKind, label
+from core.trace import EventKind
+from core.trace.access import label
 from tests.core.emulator.machines import line_of, trace_of
 
 TILE, N = 4, 12

@@ -65,7 +65,7 @@ def test_an_element_stops_at_every_step_that_touches_it(traces, name):
 
 
 def test_a_vector_access_touches_all_of_its_elements():
-    from core.own_files.launch_texts import FileLaunch, file_workload
+    from core.user_files.launch_texts import FileLaunch, file_workload
 
     source = "__global__ void k(float4* a) { a[threadIdx.x] = a[8]; }"
     launch = FileLaunch("x.cu", "k", "1", "4", "0", "", (("a", "random:float32[64]"),))

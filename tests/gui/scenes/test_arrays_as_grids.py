@@ -5,9 +5,9 @@ import pytest
 
 from core.ladder import all_kernels, load_ladder
 from core.launch import MatrixLayout
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
 from core.trace.step_names import step_named
+from core.user_files.launch_texts import FileLaunch, file_workload
 from gui.scenes.arrays_as_grids import grids_of
 from gui.scenes.configuration import Configuration
 from gui.scenes.launch_differences import outcome

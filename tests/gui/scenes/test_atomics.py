@@ -8,7 +8,7 @@ import pytest
 
 from core.cli.console import Terminal
 from core.cli.trace import show_trace
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.explain.explanations import explain_access
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording.record_launch import record

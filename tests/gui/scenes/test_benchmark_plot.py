@@ -10,7 +10,7 @@ from core.gpu.benchmark_result import Readings, with_samples
 from core.gpu.result_files import load_recorded
 from core.gpu.sweep import Failure
 from core.gpu.sweep_plan import FileKernel
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.scenes.benchmark import (
     CUBLAS,
     RECORDED,

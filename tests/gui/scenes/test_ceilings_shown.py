@@ -14,7 +14,7 @@ from core.errors import TilescopeError
 from core.gpu.result_files import load_recorded
 from core.models.ceiling_counts import measure, measure_rung
 from core.models.ceilings import Ceilings, ceilings
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.jobs.ceilings_work import choose_device, first_order_job, full_size_job, sized
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import occupancy_shown as sm

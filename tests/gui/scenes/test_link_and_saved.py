@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import ParameterError, TilescopeError
 from core.links import LONGEST, LONGEST_READ, MOST, MOST_SOURCE, Link, checksum, pack, parse_link
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.lists_of_moments import Named
 from gui.scenes.moment_links import go_to, link_to, window_link

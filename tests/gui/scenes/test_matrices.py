@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from core.ladder import load_ladder
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 from gui.scenes.arrays_as_grids import bounding_box, close_up, grids_of, owned_by, rectangles
 from gui.scenes.matrices import heat_caption, heat_levels, matrix_scene
 from tests.gui.fake_kernels import aat, simple, tiled, vector_add

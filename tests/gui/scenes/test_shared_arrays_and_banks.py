@@ -99,8 +99,8 @@ def test_labels_of_lanes():
 
 
 def scene_of(source, block=128):
-    from core.own_files.launch_texts import FileLaunch, file_workload
     from core.recording.record_launch import record
+    from core.user_files.launch_texts import FileLaunch, file_workload
 
     launch = FileLaunch("x.cu", "k", "1", str(block), "0", "", (("a", f"random:float32[{block}]"),))
     trace = record(file_workload(source, launch), blocks="all")

@@ -67,7 +67,8 @@ def test_what_a_thread_has_read_and_stored(trace):
     marks = scene.marks[1]
     assert len(marks.lit) == 256
     assert marks.thread.tolist() == [20, 21, 22, 23]
-    assert owned_by(trace, grids[1], 1).full
+    owned = owned_by(trace, grids[1], 1)
+    assert owned.box[2] * owned.box[3] == len(owned.flats)
 
 
 def test_copies_are_traced_element_by_element(trace):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from core.ladder import load_ladder
-from core.own_files.launch_texts import FileLaunch, file_workload
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload
 from gui.scenes.session import Session
 from gui.scenes.why_this_number import Fetched, explain, explain_fetches, topic_of_moment
 

@@ -16,7 +16,7 @@ from core.devices.occupancy import Resources
 from core.errors import Cancelled
 from core.gpu.benchmark_result import reported_device
 from core.gpu.result_files import load_recorded
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme

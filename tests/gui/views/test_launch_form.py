@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from core.compiler.kernel_parameters import MAP_WORDS, TENSOR_MAP, KernelParameter
-from core.own_files.launch_texts import FileLaunch
+from core.user_files.launch_texts import FileLaunch
 from gui.views.launch_form import ArrayField, FileForm, LaunchRows
 
 MAP = "tensormap(float16[256,128], box=64x128, swizzle=128B)"

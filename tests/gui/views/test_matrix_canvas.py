@@ -119,27 +119,6 @@ def test_what_was_loaded_now_and_in_the_phase_is_told_apart(canvas, qtbot):
     assert now.line != phase.line
 
 
-def test_what_a_step_loaded_is_gathered_once_however_often_it_is_painted(canvas, monkeypatch):
-    made = []
-    pictures = matrix_drawing.picture_of
-
-    def picture_of(grid, *rest):
-        if not grid.result:  # C has a picture of its owners, made anew with what it lies on
-            made.append(grid.label)
-        return pictures(grid, *rest)
-
-    monkeypatch.setattr(matrix_drawing, "picture_of", picture_of)
-    canvas.session.heat = True
-    for _ in range(4):
-        canvas.zoom(1.3)
-        canvas.pan(5, 3)
-        canvas.grab()
-    assert made == ["A", "B"]
-    canvas.session.seek(forward=False)
-    canvas.grab()
-    assert made == ["A", "B"] * 2
-
-
 def test_what_is_kept_goes_with_its_marks():
     class Marks:
         pass

@@ -273,7 +273,7 @@ class TestWarpStrip:
         session, view = show(qtbot, WarpView, trace, size)
         session.step = accesses(session, "A")[0]
         view.grab()
-        return view, view._geometry
+        return view, view.geometry_now()
 
     def test_lines_lie_within_the_view_at_every_width(self, qtbot, qapp):
         for coalesced in (True, False):

@@ -90,7 +90,7 @@ def painted(kept, one, light):
     return bytes(image.constBits())
 
 
-def test_the_ground_is_painted_again_only_when_something_was_written(light, monkeypatch):
+def test_the_ground_is_painted_again_only_when_something_was_written(light, qapp, monkeypatch):
     drawn, draw = [], ArrayPicture.draw_cells
     monkeypatch.setattr(ArrayPicture, "draw_cells", lambda *a: (drawn.append(1), draw(*a)))
     kept, full, empty = Pixmaps(), grid("t", 8, 8), grid("t", 8, 8, written=False)
@@ -98,7 +98,7 @@ def test_the_ground_is_painted_again_only_when_something_was_written(light, monk
     assert painted(kept, full, light) == first
     assert len(drawn) == 1
     assert painted(kept, empty, light) != first
-    assert painted(kept, full, load_theme("dark")) != first
+    assert painted(kept, full, apply_theme(qapp, "dark")) != first
     assert len(drawn) == 3
 
 

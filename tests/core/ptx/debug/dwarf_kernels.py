@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.ptx.ast import Module
 from core.ptx.debug.variables import DebugInfo, VariableInfo, debug_info, lookup
 from core.ptx.parser import parse

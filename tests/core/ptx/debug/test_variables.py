@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.compiler.disk_cache import FOLDER
 from core.ptx.ast import Immediate, Module, Register
 from core.ptx.debug.variables import debug_info, lookup

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.guessing.launch_guess import completed
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.repository_search import _files, program_of, user_of
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.repository_search import _files, program_of, user_of
 
 KERNEL = """
 __global__ void scale(const float *from, float *to, int n, int times) {

@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.errors import ArgumentError, PtxSyntaxError, TilescopeError
 from core.guessing.ptx_launch_guess import complete_ptx
 from core.launch import ArrayArgument, Dim3, ScalarArgument
-from core.own_files.launch_texts import FieldErrors, FileLaunch
-from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FieldErrors, FileLaunch
+from core.user_files.ptx_files import ptx_workload, read_ptx
 
 SCALE = """.version 6.0
 .target sm_60

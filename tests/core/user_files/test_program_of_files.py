@@ -6,13 +6,13 @@ import shlex
 import numpy as np
 import pytest
 
-from core.compiler.builds import compile_ptx
+from core.compiler.compile_ptx_and_cubin import compile_ptx
 from core.errors import CompileError, TilescopeError
 from core.guessing.launch_guess import completed, launch_of
-from core.own_files.launch_texts import FileLaunch, file_workload, headers_of
-from core.own_files.repository_search import at_its_kernels
-from core.own_files.sources_and_headers import local_headers
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch, file_workload, headers_of
+from core.user_files.repository_search import at_its_kernels
+from core.user_files.sources_and_headers import local_headers
 
 MAIN = """#include <vector>
 #include <dirent.h>

@@ -8,15 +8,15 @@ import pytest
 
 from core.errors import ArgumentError, TilescopeError
 from core.guessing.launch_guess import completed, guess_launch, refit
-from core.own_files.launch_texts import (
+from core.recording.record_launch import record
+from core.user_files.launch_texts import (
     FieldErrors,
     FileLaunch,
     file_workload,
     join_defines,
     split_defines,
 )
-from core.recording.record_launch import record
-from tests.core.own_files.own_files import source_of
+from tests.core.user_files.own_files import source_of
 
 SAXPY = """
 __global__ void saxpy(int n, float a, const float* x, float* y) {

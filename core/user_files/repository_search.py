@@ -18,19 +18,19 @@ from itertools import islice
 from pathlib import Path
 
 from core.errors import TilescopeError
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.sources_and_headers import (
+from core.source.cuda_in_python import ENDINGS
+from core.source.functions_and_calls import host_syntax
+from core.source.kernels_and_launches import kernels, launches_by_kernel, unscoped
+from core.source.preprocessor import includes, plain_text, without_comments
+from core.source.python_host_code import host_code
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.sources_and_headers import (
     MOST_NOTEBOOK,
     local_files,
     read_source,
     read_text,
     repository_of,
 )
-from core.source.cuda_in_python import ENDINGS
-from core.source.functions_and_calls import host_syntax
-from core.source.kernels_and_launches import kernels, launches_by_kernel, unscoped
-from core.source.preprocessor import includes, plain_text, without_comments
-from core.source.python_host_code import host_code
 
 _SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
 _MOST_FILES = 4000

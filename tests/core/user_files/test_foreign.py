@@ -11,10 +11,10 @@ import pytest
 
 from core.errors import ArgumentError
 from core.guessing.ptx_launch_guess import complete_ptx
-from core.own_files.launch_texts import FileLaunch
-from core.own_files.ptx_files import ptx_workload, read_ptx
 from core.recording.count_launch import count
 from core.recording.record_launch import record
+from core.user_files.launch_texts import FileLaunch
+from core.user_files.ptx_files import ptx_workload, read_ptx
 from tests import foreign_runs
 from tests.foreign_runs import Outcome, counters_apart, is_counted_apart
 from tests.foreign_set import FOLDER, FOREIGN, Foreign, is_right

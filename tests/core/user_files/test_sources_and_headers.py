@@ -3,7 +3,7 @@
 import pytest
 
 from core.errors import ArgumentError, TilescopeError
-from core.own_files.sources_and_headers import (
+from core.user_files.sources_and_headers import (
     load_array,
     local_headers,
     read_source,

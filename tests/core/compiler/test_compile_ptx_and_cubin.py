@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from core.compiler import builds, clang, compile_request, nvrtc
-from core.compiler.builds import (
+from core.compiler import clang, compile_ptx_and_cubin, compile_request, nvrtc
+from core.compiler.compile_ptx_and_cubin import (
     compile_cubin,
     compile_kernel,
     compile_ptx,
@@ -196,7 +196,7 @@ def test_many_threads_may_compile_at_once():
     for thread in work:
         thread.join()
     assert len({id(build) for build in results}) == 2
-    assert builds.DEFAULT_ARCHITECTURE == "compute_90"
+    assert compile_ptx_and_cubin.DEFAULT_ARCHITECTURE == "compute_90"
 
 
 TWICE = """

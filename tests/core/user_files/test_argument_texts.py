@@ -6,8 +6,8 @@ import pytest
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError
 from core.launch import ArrayArgument, Dim3, packed
-from core.own_files.argument_texts import bind
-from core.own_files.launch_texts import check_launch, parse_defines, parse_dim3
+from core.user_files.argument_texts import bind
+from core.user_files.launch_texts import check_launch, parse_defines, parse_dim3
 
 SOURCE = """
 extern "C" __global__ void scale(const float* A, float* C, int N, float dt, unsigned char flags)

@@ -1,6 +1,6 @@
 """A launch of a kernel in a user's file as the texts of a form, and the workload they make.
 
-The texts are those of the command line (`core.own_files.argument_texts`). Every field is checked,
+The texts are those of the command line (`core.user_files.argument_texts`). Every field is checked,
 so that each mistake can stand beside the field that it is in.
 """
 
@@ -33,9 +33,9 @@ from core.launch import (
     MatrixLayout,
     Workload,
 )
-from core.own_files.argument_texts import array_bytes, divided, make_argument
-from core.own_files.sources_and_headers import local_headers
 from core.side_process.client import stoppable
+from core.user_files.argument_texts import array_bytes, divided, make_argument
+from core.user_files.sources_and_headers import local_headers
 
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter

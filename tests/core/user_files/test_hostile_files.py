@@ -9,15 +9,15 @@ import pytest
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
-from core.own_files.argument_texts import bind
-from core.own_files.launch_texts import (
+from core.user_files.argument_texts import bind
+from core.user_files.launch_texts import (
     FieldErrors,
     FileLaunch,
     check_launch,
     file_workload,
     parse_dim3,
 )
-from core.own_files.sources_and_headers import (
+from core.user_files.sources_and_headers import (
     MOST_IN_LINE,
     MOST_LINES,
     MOST_SOURCE,
@@ -112,7 +112,7 @@ def test_an_array_file_is_taken_as_it_was_saved(tmp_path, order):
 
 def test_memory_is_counted_over_all_arrays(monkeypatch):
     for module in ("argument_texts", "sources_and_headers", "launch_texts"):
-        monkeypatch.setattr(f"core.own_files.{module}.MAX_ARRAY_BYTES", 1000)
+        monkeypatch.setattr(f"core.user_files.{module}.MAX_ARRAY_BYTES", 1000)
     assert len(bound("float32[125]", "zeros:float32[125]")) == 3
     words = "takes, with the arrays before it, 0.0 GB: at most"
     with pytest.raises(ArgumentError, match=words):

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from core.guessing.launch_guess import guess_launch
-from core.own_files.launch_texts import file_workload
-from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.trace import Trace
+from core.user_files.launch_texts import file_workload
+from core.user_files.sources_and_headers import read_source
 
 FOLDER = Path(__file__).parent / "files"
 Values = Mapping[str, Any]

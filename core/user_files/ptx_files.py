@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler.builds import plain_name, resolve_entry
+from core.compiler.compile_ptx_and_cubin import plain_name, resolve_entry
 from core.compiler.kernel_parameters import MAP_ALIGNMENT, MAP_WORDS, TENSOR_MAP, KernelParameter
 from core.control_characters import visible
 from core.errors import ArgumentError, TilescopeError
@@ -30,13 +30,13 @@ from core.launch import (
     ScalarArgument,
     Workload,
 )
-from core.own_files.argument_texts import make_argument
-from core.own_files.launch_texts import FileLaunch, LaunchForm
-from core.own_files.numba_arrays import NumbaType, numba_arguments, numba_types
-from core.own_files.sources_and_headers import read_source, read_text
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parameter_uses import ParameterUse, parameter_uses
 from core.ptx.parser import parse, without_unreached
+from core.user_files.argument_texts import make_argument
+from core.user_files.launch_texts import FileLaunch, LaunchForm
+from core.user_files.numba_arrays import NumbaType, numba_arguments, numba_types
+from core.user_files.sources_and_headers import read_source, read_text
 from core.wording import listing
 
 _MOST_PTX = 64 << 20  # bytes of a PTX file

@@ -14,13 +14,13 @@ import pytest
 
 from core.compiler.nvrtc import include_folders
 from core.guessing.launch_guess import completed, guess_launch, launch_of
-from core.own_files.launch_texts import file_workload
-from core.own_files.sources_and_headers import read_source
 from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from core.source.template_instances import kernel_names
 from core.trace import Trace
-from tests.core.own_files.own_files import CASES, FOLDER, run, source_of
+from core.user_files.launch_texts import file_workload
+from core.user_files.sources_and_headers import read_source
+from tests.core.user_files.own_files import CASES, FOLDER, run, source_of
 
 needs_headers = pytest.mark.skipif(not include_folders(), reason="CUDA's headers are missing")
 

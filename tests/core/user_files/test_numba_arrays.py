@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.launch import ArrayArgument, ScalarArgument
-from core.own_files.numba_arrays import NumbaType, numba_arguments, numba_types
+from core.user_files.numba_arrays import NumbaType, numba_arguments, numba_types
 
 NAME = "_ZN7kernels4tileB2v1B8cw51abcdE"  # kernels::tile with two tags
 ARRAY = "5ArrayI{}Li{}E1{}7mutable7alignedE"

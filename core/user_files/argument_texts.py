@@ -30,8 +30,8 @@ from core.launch import (
     Texture,
     TextureMode,
 )
-from core.own_files.sources_and_headers import load_array
 from core.tensor_maps import BYTES, TensorMap, kind_of
+from core.user_files.sources_and_headers import load_array
 from core.wording import listing
 
 if TYPE_CHECKING:
