@@ -126,20 +126,21 @@ class CountingObserver(Observer):
             space, event = "shared", replace(event, mask=own)
         if space not in SPACES:
             return
-        address = np.broadcast_to(event.address, self.geometry.lanes)
-        rows = warp_rows(address, self.geometry, 0)
-        active = active_rows(event.mask, self.geometry)
-        lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
+        rows = self._rows(event.address, event.mask)
         if issue.instruction.led:
-            everybody = np.ones(rows.shape, bool) if active is None else active
-            active = atomics.leaders(rows, everybody, issue.instruction.led)
-            lanes = active.sum(axis=1)
+            active = atomics.leaders(rows.address, rows.mask, issue.instruction.led)
+            rows = _Rows(rows.address, active, active.sum(axis=1))
         if space == "global":
-            found = _Rows(rows, active, lanes)
-            (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, found)
+            (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, rows)
         else:
-            found = _Rows(rows - event.region.base, active, lanes)
-            (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
+            rows = replace(rows, address=rows.address - event.region.base)
+            (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, rows)
+
+    def _rows(self, address: Ints, mask: Mask | None) -> _Rows:
+        """An access warp by warp; `address` is int64 (lanes,), or (1,) where all have the same."""
+        rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
+        active = active_rows(mask, self.geometry)
+        return _Rows(rows, active, np.full(len(rows), 32) if active is None else active.sum(axis=1))
 
     def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
@@ -172,12 +173,10 @@ class CountingObserver(Observer):
         form = width, first % global_memory.LOCAL_WORD, (address - first).tobytes(), lanes_of
         sums = self._local_sums.get(form)
         if sums is None:
-            rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
-            active = active_rows(mask, self.geometry)
-            lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
-            units = global_memory.local_sectors(rows, active, width)
-            ideal = global_memory.ideal_sectors(units, lanes, width)
-            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(lanes))
+            rows = self._rows(address, mask)
+            units = global_memory.local_sectors(rows.address, rows.active, width)
+            ideal = global_memory.ideal_sectors(units, rows.lanes, width)
+            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(rows.lanes))
             sums = figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
             if len(self._local_sums) >= _MOST_FORMS:
                 self._local_sums.clear()
