@@ -177,13 +177,9 @@ class _Loads:
 
     def of_element(self, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that loaded an element, each once, with the threads that did."""
-        count = self.upto(step)
-        found: dict[int, list[Ints]] = {}
-        for at, row in zip(self.steps[:count], self.rows(0, count), strict=True):
-            threads = np.flatnonzero(row == flat)
-            if len(threads):
-                found.setdefault(at, []).append(threads)
-        return [(at, np.unique(np.concatenate(rows))) for at, rows in found.items()]
+        places, threads = np.nonzero(self.rows(0, self.upto(step)) == flat)
+        steps = np.array(self.steps, np.int64)[places]
+        return [(int(at), np.unique(threads[steps == at])) for at in np.unique(steps)]
 
 
 PIECE = 8  # elements, of which copies mostly keep the order: 16 bytes of F16
