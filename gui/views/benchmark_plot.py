@@ -31,7 +31,6 @@ from gui.looks.labels_and_layouts import (
     styled_label,
 )
 from gui.looks.theme import current_theme
-from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
     OVER,
     QUANTITIES,
@@ -45,6 +44,7 @@ from gui.scenes.benchmark_plot import (
     series_of,
     values_of,
 )
+from gui.scenes.benchmark_results import Measured
 from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
 from gui.views.buttons_and_choices import Segmented, fitting_choice, offer

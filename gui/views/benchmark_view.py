@@ -51,38 +51,34 @@ from gui.looks.labels_and_layouts import (
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
-from gui.scenes.benchmark import (
-    CONFIGURED,
+from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.benchmark_results import (
     FAMILIES,
     HERE,
     RECORDED,
-    BenchModel,
     Measured,
-    Place,
     ResultRow,
-    Setup,
     best_row,
-    choices,
-    counting_sentence,
-    failure_sentence,
     families,
     family_of,
-    live_sentence,
     machine_sentence,
     machines,
-    measured_sentence,
-    places,
-    plan_of,
-    plan_sentence,
     rates_of,
     row_of,
     rows_of,
     series_of_launch,
-    state_sentence,
     table_sentence,
     unmeasured_sentence,
 )
-from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.benchmark_sentences import (
+    counting_sentence,
+    failure_sentence,
+    live_sentence,
+    measured_sentence,
+    state_sentence,
+)
+from gui.scenes.benchmark_setup import CONFIGURED, Setup, choices, plan_of, plan_sentence
+from gui.scenes.benchmark_sweep import BenchModel, Place, places
 from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
@@ -738,7 +734,7 @@ _TIPS = {
 
 
 class ResultsModel(RowModel[ResultRow]):
-    """Rows of `gui.scenes.benchmark`."""
+    """Rows of `gui.scenes.benchmark_results`."""
 
     HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
     RIGHT = frozenset({RATE, BANDWIDTH})
