@@ -902,14 +902,16 @@ class BenchFiles(QObject):
     def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
         super().__init__(page)
         self._page, self._plots = page, plots
-        self._worker = Worker(self, "benchmark files", self._saved, self._failed, keeps_all=True)
-        self._reader = Worker(self, "results", self._read, self._failed, keeps_all=True)
-
-    def _saved(self, path: Path) -> None:
-        self.said.emit(f"Saved {path}", True)
-
-    def _read(self, found: tuple[Path, Sequence[BenchmarkResult]]) -> None:
-        self.was_read.emit(*found)
+        self._worker = Worker(
+            self,
+            "benchmark files",
+            lambda path: self.said.emit(f"Saved {path}", True),
+            self._failed,
+            keeps_all=True,
+        )
+        self._reader = Worker(
+            self, "results", lambda found: self.was_read.emit(*found), self._failed, keeps_all=True
+        )
 
     def _failed(self, error: object) -> None:
         self.said.emit(sentence_of(error), False)

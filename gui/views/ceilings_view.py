@@ -333,18 +333,13 @@ class CeilingsView(PageView):
         return self.device_box.device
 
     @property
-    def n(self) -> int | None:
-        """The chosen N; None for the configured launch."""
-        return self.size_box.n
-
-    @property
     def wanted(self) -> Configuration | None:
         if self._other is not None:
             return self._other
         configuration = self.session.configuration
         if configuration is None:
             return None
-        return work.sized(self._ladder, configuration, self.n)
+        return work.sized(self._ladder, configuration, self.size_box.n)
 
     def refresh(self, names: frozenset[str]) -> None:
         self.when_painted(self.device_box.look_for_gpus)
@@ -371,7 +366,7 @@ class CeilingsView(PageView):
         self._ask()
 
     def _take_size(self) -> None:
-        self.session.size = self.n or 0
+        self.session.size = self.size_box.n or 0
         self._leave_run()
 
     def _name_wanted(self) -> None:
@@ -411,7 +406,7 @@ class CeilingsView(PageView):
         self._say(self._pointed)
 
     def runs(self) -> tuple[scene.Run, ...]:
-        wanted, size = self.wanted, self.n
+        wanted, size = self.wanted, self.size_box.n
         if size is None and wanted is not None:
             sizes = {v for k, v in wanted.parameters.items() if k in ("m", "n", "k")}
             size = sizes.pop() if len(sizes) == 1 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -161,14 +161,11 @@ class ResourcePlots(QWidget):
             self.plots[axis] = plot
             row.addLayout(stacked(None, head, (plot, 1), gap=2), 1)
 
-    def show_values(self, resources: Resources) -> None:
+    def show_resources(self, capability: Capability, resources: Resources) -> None:
         for axis, field in self.fields.items():
             with QSignalBlocker(field):
                 field.setValue(getattr(resources, axis))
-
-    def show_plots(self, capability: Capability, resources: Resources) -> None:
-        for axis, plot in self.plots.items():
-            plot.load(scene.curve_of(capability, resources, axis))
+            self.plots[axis].load(scene.curve_of(capability, resources, axis))
 
     def restyle(self) -> None:
         for plot in self.plots.values():
@@ -275,40 +272,25 @@ class SmView(QWidget):
         return super().event(event)
 
 
-def _cells(device: Device) -> tuple[str, ...]:
-    """A row's texts."""
-    tensor = device.tensor_gflops / 1e3
-    return (
-        device.name,
-        "{}.{}".format(*device.compute_capability),
-        str(device.sms),
-        rate_text(device.cores),
-        rate_text(device.boost_mhz),
-        rate_text(device.bandwidth_gbs),
-        rate_text(float(f"{device.peak_gflops:.4g}")),
-        f"{device.ridge:.1f}",
-        f"{tensor:.4g}" if tensor else "–",
-        f"{device.l2_kib / 1024:.4g}" if device.l2_kib else "none",
-        str(device.shared_per_sm_kib),
-    )
+COLUMNS: Mapping[str, Callable[[Device], str]] = {
+    "Device": lambda one: one.name,
+    "CC": lambda one: "{}.{}".format(*one.compute_capability),
+    "SMs": lambda one: str(one.sms),
+    "Cores": lambda one: rate_text(one.cores),
+    "MHz": lambda one: rate_text(one.boost_mhz),
+    "GB/s": lambda one: rate_text(one.bandwidth_gbs),
+    "FP32 GFLOPS": lambda one: rate_text(float(f"{one.peak_gflops:.4g}")),
+    "Ridge FLOP/B": lambda one: f"{one.ridge:.1f}",
+    "Tensor TFLOPS": lambda one: f"{one.tensor_gflops / 1e3:.4g}" if one.tensor_gflops else "–",
+    "L2 MiB": lambda one: f"{one.l2_kib / 1024:.4g}" if one.l2_kib else "none",
+    "Shared KiB": lambda one: str(one.shared_per_sm_kib),
+}
 
 
 class _Model(RowModel[Device]):
     """Devices, the first `live` of which are this machine's."""
 
-    HEADS = (
-        "Device",
-        "CC",
-        "SMs",
-        "Cores",
-        "MHz",
-        "GB/s",
-        "FP32 GFLOPS",
-        "Ridge FLOP/B",
-        "Tensor TFLOPS",
-        "L2 MiB",
-        "Shared KiB",
-    )
+    HEADS = tuple(COLUMNS)
     RIGHT = frozenset(range(1, len(HEADS)))
 
     def __init__(self) -> None:
@@ -317,7 +299,7 @@ class _Model(RowModel[Device]):
 
     def text(self, row: Device, column: int) -> str:
         here = column == 0 and row in self.plain_rows[: self.live]
-        return f"{row.name} (this machine)" if here else _cells(row)[column]
+        return f"{row.name} (this machine)" if here else COLUMNS[self.HEADS[column]](row)
 
     def tip(self, row: Device) -> str:
         return f"{row.source}; {row.checked}."
@@ -441,8 +423,7 @@ class OccupancyView(PageView):
         changed = self._compiled is not None and self.resources != self._compiled.resources
         self.reset.setEnabled(self.example is not None or changed)
         self.session.tell(frozenset({"explained"}))
-        self.what_if.show_values(self.resources)
-        self.what_if.show_plots(capability, self.resources)
+        self.what_if.show_resources(capability, self.resources)
 
     def _show_cliff(self) -> None:
         """The next step down, unless a question asks for it."""

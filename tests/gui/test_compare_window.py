@@ -11,8 +11,8 @@ from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
 from gui.scenes.comparisons_to_open import PRESETS, counterpart
 from gui.scenes.configuration import Configuration
-from gui.scenes.launch_differences import factor
 from gui.scenes.moment_links import configuration_of, window_link
+from gui.scenes.numbers_and_sentences import factor
 from gui.scenes.saved_state import Saved
 from gui.shell.menus import compare_page
 from gui.shell.session_persistence import Keeper
