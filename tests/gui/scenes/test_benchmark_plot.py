@@ -11,6 +11,7 @@ from core.gpu.result_files import load_recorded
 from core.gpu.sweep import Failure
 from core.gpu.sweep_plan import FileKernel
 from core.user_files.launch_texts import FileLaunch
+from core.wording import clock
 from gui.scenes.benchmark_plot import Request, curves, far_apart, plot_sentence, values_of
 from gui.scenes.benchmark_results import (
     RECORDED,
@@ -29,7 +30,6 @@ from gui.scenes.benchmark_results import (
 )
 from gui.scenes.benchmark_sentences import counting_sentence, measured_sentence
 from gui.scenes.benchmark_setup import CUBLAS, Setup, choices, plan_of, plan_sentence, templated
-from gui.scenes.benchmark_sweep import clock
 from gui.scenes.configuration import Configuration
 from tests.core.gpu.test_benchmark_result import RESULT
 
