@@ -12,10 +12,7 @@ from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes import counter_table as scene
 from gui.scenes.configuration import Profile
-from gui.scenes.counter_table import (
-    CounterRow,
-    ProfileRow,
-)
+from gui.scenes.counter_table import CounterRow, ProfileRow
 from gui.scenes.numbers_and_sentences import capital, grouped, spaced
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
