@@ -37,6 +37,7 @@ from gui.looks.labels_and_layouts import (
 )
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
+from gui.views.captions_and_panels import place_caption
 
 # How the views of the step page are laid out until somebody moves them: by the room there is.
 
@@ -295,12 +296,7 @@ class ViewDock(QDockWidget):
         if self.caption is None or beside == self._beside:
             return
         self._beside = beside
-        if beside:
-            self._head.removeWidget(self.caption)
-            self.title.row.insertWidget(0, self.caption, 1000)
-        else:
-            self.title.row.removeWidget(self.caption)
-            self._head.addWidget(self.caption)
+        place_caption(self.caption, self.title.row, self._head, beside=beside)
 
 
 LAYOUT_VERSION = 1
