@@ -312,7 +312,6 @@ class LargeView:
         self.layout = QByteArray()
         """The layout to come back to, as Qt saves it."""
         self._features = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
-        self._room = area.size(), current_theme()
         self._together: dict[str, frozenset[str]] = {}
 
     def show(self, name: str) -> None:
@@ -325,7 +324,6 @@ class LargeView:
                 self._release(area.docks[self.name])
             else:
                 self.layout = area.saveState(LAYOUT_VERSION)
-                self._room = area.size(), current_theme()
                 self._together = {n: self._beside(d) for n, d in area.docks.items()}
             self.name = name
             for other in area.docks.values():
@@ -338,14 +336,13 @@ class LargeView:
             dock.show()
             dock.raise_()
 
-    def put_back(self) -> bool:
+    def put_back(self) -> None:
         area = self._area
         if self.name:
             with area.arranging():
                 self._release(area.docks[self.name])
                 self.name = ""
                 area.restoreState(self.layout, LAYOUT_VERSION)
-        return self._room == (area.size(), current_theme())
 
     def share_a_place(self, one: str, other: str) -> bool:
         """Whether two views stand behind each other in the layout that comes back."""
