@@ -830,7 +830,7 @@ class WarpView(PointedView):
             self.own = own_scene(trace, block, step, warp) if trace and block else None
             self.scene = warp_scene(block, step, warp) if block and block.n_steps else None
             if names & {"trace", "block", "veiled", "answered"}:
-                self._kept = Pixmaps()
+                self._kept.forget()
             if self.scene is not None and self.session.hides("findings"):
                 self.scene = without_faults(self.scene)
             words = "" if trace is not None else self.session.trouble
