@@ -52,7 +52,7 @@ check test: setup
 test-release: setup
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m release tests/test_app.py tests/test_wheel.py \
 		tests/gui/test_lessons_by_hand.py tests/gui/test_damaged_lessons.py \
-		tests/core/lessons/test_fuzz.py
+		tests/core/lessons/test_fuzz.py tests/core/compiler/test_shipped_ptx.py
 
 lint: setup
 	@$(BIN)/ruff check --quiet .

@@ -83,32 +83,40 @@ def workloads() -> Iterator[Workload]:
 def entries() -> dict[str, dict[str, list[Any]]]:
     """The content of the archive, but for what it says of itself."""
     found: dict[str, dict[str, list[Any]]] = {}
+    for source, builds in asked().items():
+        made = {build: entry_of(workload) for build, workload in builds.items()}
+        kept = {build: entry for build, entry in made.items() if entry is not None}
+        if kept:
+            found[source] = kept
+    return found
+
+
+def asked() -> dict[str, dict[str, Workload]]:
+    """A launch of each build, by the names that it has and its source has in the archive."""
+    found: dict[str, dict[str, Workload]] = {}
     for workload in workloads():
-        asked = asked_of(workload)
-        entry = found.setdefault(shipped_ptx.source_digest(workload.source), {})
-        if shipped_ptx.asked_digest(asked) in entry:
-            continue
-        try:
-            build = compile_ptx(
-                workload.source,
-                source_name=workload.source_name,
-                defines=workload.defines,
-                kernel=workload.kernel,
-            )
-        except TilescopeError as error:
-            print(f"{workload.source_name} {dict(workload.defines)}: {error}", file=sys.stderr)
-            continue
-        if build.diagnostics:
-            continue  # it says something that only NVRTC may say
-        instance = build.instances.get(workload.kernel, "")
-        machine = MachineFacts(build.yields, build.saves, (*build.accesses.items(),), build.ways)
-        facts = [*plain(machine).values()]
-        entry[shipped_ptx.asked_digest(asked)] = [
-            shipped_ptx.placeless(build.ptx),
-            instance,
-            *facts,
-        ]
-    return {name: entry for name, entry in found.items() if entry}
+        builds = found.setdefault(shipped_ptx.source_digest(workload.source), {})
+        builds.setdefault(shipped_ptx.asked_digest(asked_of(workload)), workload)
+    return found
+
+
+def entry_of(workload: Workload) -> list[Any] | None:
+    """What the archive holds of a build; None where only NVRTC may say something of it."""
+    try:
+        build = compile_ptx(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kernel=workload.kernel,
+        )
+    except TilescopeError as error:
+        print(f"{workload.source_name} {dict(workload.defines)}: {error}", file=sys.stderr)
+        return None
+    if build.diagnostics:
+        return None
+    instance = build.instances.get(workload.kernel, "")
+    machine = MachineFacts(build.yields, build.saves, (*build.accesses.items(),), build.ways)
+    return [shipped_ptx.placeless(build.ptx), instance, *plain(machine).values()]
 
 
 def asked_of(workload: Workload) -> shipped_ptx.Asked:

@@ -7,11 +7,12 @@ code that ptxas 13.0 made of some two hundred loops of different lengths.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.assembler.rewriting import Rewriting, jump_targets
+from core.ptx.arithmetic.comparison import ORDERED
 from core.ptx.ast import (
     Address,
     Function,
@@ -40,18 +41,6 @@ _OVERHEAD = (
 _WHOLE = ((16, 768), (40, 600), (1 << 30, 320))
 _PART = 65  # instructions of a turn, where 4 or 2 turns are put together
 _MOST_TURNS = 4096
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "ne": operator.ne,
-    "eq": operator.eq,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "lo": operator.lt,
-    "ls": operator.le,
-    "hi": operator.gt,
-    "hs": operator.ge,
-}
 
 
 @dataclass(frozen=True)
@@ -75,10 +64,14 @@ def _constant_loops(module: Module, function: Function, targets: frozenset[int])
         body = module.instructions[module.labels.get(label, jump.pc) : jump.pc]
         if not body or any(pc in targets for pc in range(body[0].pc + 1, jump.pc + 1)):
             continue
-        loads = any(i.opcode == "ld" and "shared" in i.modifiers for i in body)
-        if not loads or any(_breaks(i) for i in body):
+        if not any(i.opcode == "ld" and "shared" in i.modifiers for i in body):
             continue
-        if any(_goes_to(i, label) for i in code if i is not jump) or _is_kept(module, body[0]):
+        if any(
+            opcode_of(i).ends_block or changes_memory(i) or "volatile" in i.modifiers for i in body
+        ):
+            continue
+        jumps = (i for i in code if opcode_of(i).kind == "jump" and i is not jump)
+        if any(Symbol(label) in i.operands for i in jumps) or _is_kept(module, body[0]):
             continue
         steps = _steps(body)
         turns = _turns(code, body, jump, steps)
@@ -87,16 +80,6 @@ def _constant_loops(module: Module, function: Function, targets: frozenset[int])
             outside = (i for i in code if i.pc not in inside)
             needed = frozenset(name for i in outside for name in reads(i))
             yield Loop(body, jump, turns, steps, needed)
-
-
-def _breaks(instruction: Instruction) -> bool:
-    if opcode_of(instruction).ends_block or changes_memory(instruction):
-        return True
-    return "volatile" in instruction.modifiers
-
-
-def _goes_to(instruction: Instruction, label: str) -> bool:
-    return opcode_of(instruction).kind == "jump" and Symbol(label) in instruction.operands
 
 
 def _is_kept(module: Module, first: Instruction) -> bool:
@@ -139,7 +122,7 @@ def _turns(
     if len(tests) != 1 or tests[0].opcode != "setp" or len(tests[0].operands) != 3:
         return None
     counter, limit = tests[0].operands[1:]
-    compare = _COMPARE.get(tests[0].modifiers[0])
+    compare: Any = ORDERED.get(tests[0].modifiers[0])
     if not isinstance(counter, Register) or not isinstance(limit, Immediate) or compare is None:
         return None
     first = _initial(code, body, counter.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -82,12 +82,7 @@ class LaunchTexts:
     ] = None
     flops: Annotated[str, option("--flops", panel=FILE, text='Its operations: "2*n*n*n".')] = ""
 
-    @property
-    def expected(self) -> str:
-        """What an output must be, "" where nobody says."""
-        return ""
-
-    def kernel_of(self, path: Path) -> Kernel:
+    def kernel_of(self, path: Path) -> FileKernel:
         """The kernel in a file; raises ArgumentError where the launch is not said."""
         source = read_source(path)
         names = stoppable(kernel_names, source)
@@ -110,7 +105,7 @@ class LaunchTexts:
             shlex.join(self.define or ()),
             arguments,
         )
-        return FileKernel(source, launch, self.flops, self.expected)
+        return FileKernel(source, launch, self.flops)
 
 
 @dataclass(frozen=True)
@@ -121,10 +116,9 @@ class CheckedLaunch(LaunchTexts):
         str, option("--expect", panel=FILE, text='What an output must be: "C = A @ B".')
     ] = ""
 
-    @property
-    def expected(self) -> str:
-        """What an output must be, "" where nobody says."""
-        return self.expect
+    def kernel_of(self, path: Path) -> FileKernel:
+        """The same, with what its output must be."""
+        return replace(super().kernel_of(path), expected=self.expect)
 
 
 def values_of(texts: Mapping[str, str | None]) -> dict[str, tuple[int, ...]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.address_spaces import Region
+from core.emulator.geometry import same_lanes
 from core.emulator.program import MemoryAccess
 
 
@@ -42,7 +43,7 @@ class Pattern:
 
         Addresses of idle lanes have been replaced by that of the first active one in both.
         """
-        if access is not self.access or not self._same_lanes(mask):
+        if access is not self.access or not same_lanes(mask, self.mask):
             return None
         if address is self.address:
             return 0
@@ -57,8 +58,3 @@ class Pattern:
         low, high = self.low + distance, self.high + distance
         inside = self.region.base <= low and high <= self.region.end
         return distance if inside and not distance & (self.access.width - 1) else None
-
-    def _same_lanes(self, mask: NDArray[np.bool_] | None) -> bool:
-        if mask is self.mask:
-            return True
-        return mask is not None and self.mask is not None and np.array_equal(mask, self.mask)

@@ -459,6 +459,17 @@ class _Dependences:
             if slot >= 0:
                 deps[slot] = new if mask is None else _merged(deps[slot], new, mask)
 
+    def put_part(
+        self, frame: Frame, slot: int, new: Dependence, nbytes: int, keep: Mask | None
+    ) -> None:
+        """Gives a register the dependence of `nbytes`; of what it extends only that it has one."""
+        if slot < 0:
+            return
+        deps = self.of(frame)
+        if new is not None and frame.registers[slot].dtype.itemsize != nbytes:
+            new = Mark.UNKNOWN
+        deps[slot] = new if keep is None else _merged(deps[slot], new, keep)
+
     def result(self, frame: Frame, group: Group, op: Op, deps: list[Dependence]) -> Dependence:
         """The dependence of what an instruction computes."""
         self.check_guard(group, op, deps)
@@ -704,7 +715,7 @@ class _AffineCalls(Calls):
         loaded = [self._piece(frame, key, size) for key in keys]
         super().parameter(frame, group, op)
         for slot, new in zip(op.destinations, loaded, strict=False):
-            self._set_slot(frame, slot, new, size, keep)
+            self._follows.put_part(frame, slot, new, size, keep)
         if not access.is_load:
             passed = self._of_frame(frame)
             for i, value in enumerate(elements(op.instruction.operands[1])):
@@ -726,17 +737,6 @@ class _AffineCalls(Calls):
             if overlaps and passed.get((other, offset)) is not None:
                 return Mark.UNKNOWN
         return None
-
-    def _set_slot(
-        self, frame: Frame, slot: int, new: Dependence, nbytes: int, keep: Mask | None
-    ) -> None:
-        """Gives a register the dependence of `nbytes`; of what it extends only that it has one."""
-        if slot < 0:
-            return
-        deps = self._follows.of(frame)
-        if new is not None and frame.registers[slot].dtype.itemsize != nbytes:
-            new = Mark.UNKNOWN
-        deps[slot] = new if keep is None else _merged(deps[slot], new, keep)
 
     # -- calls and returns --------------------------------------------------------------------
 
@@ -793,7 +793,7 @@ class _AffineCalls(Calls):
         """The dependence of a register that holds a parameter, or an element of one."""
         value: NDArray[Any] | None = frame.parameters.get(key)
         size = frame.registers[slot].dtype.itemsize if value is None else value.itemsize
-        self._set_slot(frame, slot, self._of_frame(frame).get(key), size, mask)
+        self._follows.put_part(frame, slot, self._of_frame(frame).get(key), size, mask)
 
 
 def _stored(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType) -> Dependence:
@@ -912,11 +912,7 @@ class AffineMachine(Machine):
         else:
             loaded = self._local.load(self._seen[0], access.count)
             for slot, dependence in zip(op.destinations, loaded, strict=True):
-                if slot < 0:
-                    continue
-                extended = frame.registers[slot].dtype.itemsize != access.type.nbytes
-                new = Mark.UNKNOWN if extended and dependence is not None else dependence
-                deps[slot] = new if keep is None else _merged(deps[slot], new, keep)
+                self._follows.put_part(frame, slot, dependence, access.type.nbytes, keep)
 
     def branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
         """Raises `DependsOnData` where the condition cannot be followed."""

@@ -135,13 +135,14 @@ class Copies(MachinePart):
             if span.region.space == "shared" and len(span.place):
                 first = span.place[:1]
                 if self.state.unit.have_ended(first).any():
-                    self._too_late(lanes, lane, int(first[0]), nbytes)
+                    offset = int(first[0]) % self.state.image.shared_stride
+                    detail = f"begins a {operation_of(lanes.op.instruction)} to"
+                    address = self.state.unit.shared.base + offset
+                    lanes.illegal("remote_exit", lane, address, nbytes, detail)
                     return
         if place >= 0 and place not in self._mbarriers.traffic:
-            where = np.full(self.state.count, place)
-            self._mbarriers.fault(
-                "bad_mbarrier", lanes.pc, lanes.group.depth, np.array([lane]), where
-            )
+            pc, depth = lanes.pc, lanes.group.depth
+            self._mbarriers.fault("bad_mbarrier", pc, depth, np.array([lane]), place)
         self._number += 1
         pc = lanes.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
@@ -167,20 +168,6 @@ class Copies(MachinePart):
             self._flying.append(copy)
         else:
             self._groups[lane].open.append(copy)
-
-    def _too_late(self, lanes: Lanes, lane: int, place: int, nbytes: int) -> None:
-        """A lane's copy goes to shared memory of a block that has ended."""
-        shared = self.state.unit.shared
-        self.state.fault(
-            "remote_exit",
-            lanes.pc,
-            lanes.group.depth,
-            np.array([lane]),
-            detail=f"begins a {operation_of(lanes.op.instruction)} to",
-            region=shared,
-            address=np.array([shared.base + place % self.state.image.shared_stride], np.int64),
-            width=nbytes,
-        )
 
     def commit(self, lane: int) -> None:
         """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
@@ -407,9 +394,9 @@ def _moves(source: _End, target: _End, reduction: _Reduction | None = None) -> _
     kind = np.dtype(f"u{source.width}") if source.width < _CHUNK else np.dtype("V16")
     if reduction is not None:
         kind = reduction.kind.dtype
-    aligned = not (source.place[source.place >= 0] % source.width).any()
-    if not aligned or (target.place % target.width).any():
-        raise AssertionError("elements of copies are aligned")
+    for end in (source, target):
+        if (end.place[end.place >= 0] % end.width).any():
+            raise AssertionError("elements of copies are aligned")
     there = (source.place >= 0) & (target.place >= 0)
     inside = source.place[there] // source.width, target.place[there] // target.width
     outside = target.place[(source.place < 0) & (target.place >= 0)] // target.width
@@ -431,9 +418,18 @@ class _Signal:
     barrier: Reader | None
     blocks: Reader | None  # a bit for each block of the cluster
 
-    def place(self, lanes: Lanes, lane: int, address: int, rank: int | None) -> int:
-        """The place of the mbarrier at an address; -1 where there is none."""
-        return -1 if self.barrier is None else _signalled_place(lanes, lane, address, rank)
+    def ranks(self, lanes: Lanes, lane: int) -> list[int | None]:
+        """The blocks of the cluster that a lane's copy goes to; None: the one its address names."""
+        if self.blocks is None:
+            return [None]
+        wanted = int(lanes.read(self.blocks)[lane])
+        return [rank for rank in range(16) if wanted >> rank & 1]
+
+    def place(self, lanes: Lanes, lane: int, rank: int | None) -> int:
+        """The place of a lane's mbarrier, in the block of that rank; -1 where there is none."""
+        if self.barrier is None:
+            return -1
+        return _signalled_place(lanes, lane, int(lanes.read(self.barrier)[lane]), rank)
 
 
 def _signalled_place(lanes: Lanes, lane: int, address: int, rank: int | None = None) -> int:
@@ -459,8 +455,6 @@ class _BulkCopy:
         """Begins each lane's copy."""
         to, source = lanes.read(self.to), lanes.read(self.source)
         size = lanes.read(self.size).astype(np.int64)
-        barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
-        masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
         begun = np.flatnonzero(lanes.active)
         if self.kind == "store" and self.reduction is None:
             begun = _once_a_warp(lanes, begun, (source, to, size))
@@ -469,20 +463,10 @@ class _BulkCopy:
             ends = int(source[lane]), int(to[lane])
             if not _aligned(lanes, lane, (*ends, nbytes), _CHUNK):
                 continue
-            blocks = None if masks is None else int(masks[lane]) & 0xFFFF
-            told = 0 if barrier is None else int(barrier[lane])
-            self._begin(lanes, lane, ends, nbytes, told, blocks)
+            self._begin(lanes, lane, ends, nbytes)
         return True
 
-    def _begin(
-        self,
-        lanes: Lanes,
-        lane: int,
-        ends: tuple[int, int],
-        nbytes: int,
-        told: int,
-        blocks: int | None,
-    ) -> None:
+    def _begin(self, lanes: Lanes, lane: int, ends: tuple[int, int], nbytes: int) -> None:
         unit = lanes.state.unit
         from_shared, to_shared = self.kind != "load", self.kind != "store"
         width = _CHUNK if self.reduction is None else self.reduction.kind.nbytes
@@ -500,11 +484,11 @@ class _BulkCopy:
             return _End(found[0], found[1] + pieces, width)
 
         source = end(ends[0], shared=from_shared, rank=None)
-        for rank in _ranks(blocks):
+        for rank in self.signal.ranks(lanes, lane):
             target = end(ends[1], shared=to_shared, rank=rank)
             if source is None or target is None:
                 continue
-            place = self.signal.place(lanes, lane, told, rank)
+            place = self.signal.place(lanes, lane, rank)
             lanes.state.part(Copies).begin(
                 lanes,
                 lane,
@@ -514,7 +498,7 @@ class _BulkCopy:
                 _moves(source, target, self.reduction),
                 nbytes,
                 place,
-                is_multicast=blocks is not None,
+                is_multicast=self.signal.blocks is not None,
                 is_update=self.reduction is not None,
             )
 
@@ -535,13 +519,6 @@ def _once_a_warp(lanes: Lanes, begun: Indices, operands: Sequence[NDArray[Any]])
     keys = np.stack([warp, *(o.astype(np.int64)[begun] for o in operands)], 1)
     _, first = np.unique(keys, axis=0, return_index=True)
     return begun[np.sort(first)]
-
-
-def _ranks(blocks: int | None) -> list[int | None]:
-    """The blocks of the cluster that a multicast goes to; None: the one that the address names."""
-    if blocks is None:
-        return [None]
-    return [rank for rank in range(16) if blocks >> rank & 1]
 
 
 def _aligned(lanes: Lanes, lane: int, values: tuple[int, ...], alignment: int) -> bool:
@@ -567,8 +544,6 @@ class _TensorCopy:
         """Begins each lane's copy."""
         maps, shared = lanes.read(self.map), lanes.read(self.shared)
         corner = np.stack([lanes.read(c).astype(np.int64) for c in self.corner], 1)
-        barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
-        masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
         begun = np.flatnonzero(lanes.active)
         if not self.loads and not self.reduces:
             begun = _once_a_warp(lanes, begun, (maps, shared, *corner.T))
@@ -580,9 +555,7 @@ class _TensorCopy:
             at = corner[lane].tolist()
             if not self._may_begin_at(lanes, lane, found, at):
                 continue
-            blocks = None if masks is None else int(masks[lane]) & 0xFFFF
-            told = 0 if barrier is None else int(barrier[lane])
-            self._begin(lanes, lane, found, at, address, told, blocks)
+            self._begin(lanes, lane, found, at, address)
         return True
 
     def _may_begin_at(self, lanes: Lanes, lane: int, what: TensorMap, corner: list[int]) -> bool:
@@ -598,14 +571,7 @@ class _TensorCopy:
         return False
 
     def _begin(
-        self,
-        lanes: Lanes,
-        lane: int,
-        what: TensorMap,
-        corner: list[int],
-        address: int,
-        told: int,
-        blocks: int | None,
+        self, lanes: Lanes, lane: int, what: TensorMap, corner: list[int], address: int
     ) -> None:
         unit = lanes.state.unit
         places, order = what.elements(corner)
@@ -615,7 +581,7 @@ class _TensorCopy:
             lanes.illegal("out_of_bounds", lane, what.address, whole)
             return
         far = _End(array[0], np.where(places >= 0, places + array[1], -1), what.nbytes)
-        for rank in _ranks(blocks):
+        for rank in self.signal.ranks(lanes, lane):
             found = unit.shared_bytes(lane, address, what.extent, rank)
             if found is None:
                 lanes.illegal("out_of_bounds", lane, address, what.box_bytes)
@@ -624,7 +590,7 @@ class _TensorCopy:
             near = tensor_maps.swizzled(start + order, what.swizzle) - start + found[1]
             here = _End(found[0], near, what.nbytes)
             ends = (far, here) if self.loads else (here, far)
-            place = self.signal.place(lanes, lane, told, rank)
+            place = self.signal.place(lanes, lane, rank)
             reduction = None
             if self.reduces:
                 reduction = _reduction(lanes.op.instruction, what.kind, "global")
@@ -642,23 +608,13 @@ class _TensorCopy:
                 "load" if self.loads else "store",
                 (reads,),
                 (writes,),
-                _moves(*ends) if self.loads else _stores(*ends, reduction),
+                _moves(*ends, reduction),
                 what.box_bytes,
                 place,
                 outside,
-                is_multicast=blocks is not None,
+                is_multicast=self.signal.blocks is not None,
                 is_update=self.reduces,
             )
-
-
-def _stores(source: _End, target: _End, reduction: _Reduction | None) -> _Land:
-    """As `_moves`, of the elements that lie inside the map."""
-    there = target.place >= 0
-    return _moves(
-        _End(source.region, source.place[there], source.width),
-        _End(target.region, target.place[there], target.width),
-        reduction,
-    )
 
 
 def _map_at(lanes: Lanes, lane: int, address: int, rank: int) -> TensorMap | None:

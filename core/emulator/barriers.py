@@ -225,7 +225,7 @@ class _NamedBarriers:
             elif mine not in (0, known):
                 other, other_pc = self.said[number, block]
                 detail = f"{number}|{mine}|{known}|{other}|{other_pc}"
-                state.fault("divergent_barrier", pc, depth, here, detail=detail)
+                lanes.fault("divergent_barrier", here, detail)
 
     def complete(self, barrier: _Named) -> NDArray[np.intp]:
         """The blocks of which enough threads have come; an incomplete warp counts whole."""

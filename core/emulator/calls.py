@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.emulator.barriers import Barriers
 from core.emulator.events import CallEvent, Mask, SaveEvent
-from core.emulator.machine_state import Frame, Group, MachineState
+from core.emulator.machine_state import Frame, Group, Lanes, MachineState
 from core.emulator.program import Call, Op, ParameterAccess
 from core.emulator.scheduling import RunQueue
 from core.emulator.system_calls import system_call
@@ -66,11 +66,7 @@ class Calls:
             self.state.write(frame, slot, op.writers[i](value), keep)
         for i, read in enumerate(access.values):
             key = (name, offset + i * access.types.nbytes)
-            value = read(frame.registers)
-            old = frame.parameters.get(key)
-            if keep is not None and old is not None and old.itemsize == value.itemsize:
-                value = np.where(keep, value, old.view(value.dtype))
-            frame.parameters[key] = value
+            frame.give(key, read(frame.registers), keep)
 
     def _read_parameter(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
         kind = op.payload.types
@@ -124,7 +120,8 @@ class Calls:
             part = Group(pc, group.depth, mask, group.warp)
             function = self.state.image.function_at(int(target))
             if function is None:
-                self.state.report("bad_call", pc, part, hex(int(target)))
+                lanes, detail = part.lanes(self.state.count), hex(int(target))
+                self.state.fault("bad_call", pc, part.depth, lanes, detail=detail)
                 self.barriers.exit(part)
             elif self.enter(frame, part, op, pc, function):
                 assert mask is not None or len(targets) == 1
@@ -135,7 +132,8 @@ class Calls:
         """Enters a function, or executes it where it is the driver's; True as `call` says."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:
-            goes_on = system_call(self.state, frame, group, op, function.name)
+            lanes = Lanes(self.state, frame, group, op, group.mask)
+            goes_on = system_call(lanes, function.name)
             if goes_on:
                 self.set_results(frame, call, group.mask)
             else:
@@ -163,13 +161,9 @@ class Calls:
         event = CallEvent(self.state.tick - 1, pc, group.mask, base, nbytes)
         for observer in self.state.observers:
             observer.on_call(event)
-        self._tell_saved("store", inner, function)
+        self.tell_stacked("store", function.first_pc, inner.depth, inner.mask, function.saves)
         self.queue.enter(inner)
         return False
-
-    def _tell_saved(self, kind: str, group: Group, function: Function) -> None:
-        """Tells of the registers that lanes of a function save, or take back."""
-        self.tell_stacked(kind, function.first_pc, group.depth, group.mask, function.saves)
 
     def tell_stacked(self, kind: str, pc: int, depth: int, mask: Mask | None, words: int) -> None:
         """Tells of words that lanes keep on the stack ("store"), or take back ("load")."""
@@ -191,16 +185,12 @@ class Calls:
             self.state.watcher.passed(source, source_name, to, to_name, mask)
         for (name, offset), value in list(source.parameters.items()):
             if name == source_name:
-                old = to.parameters.get((to_name, offset))
-                keep = value if mask is None or old is None else None
-                if keep is None and mask is not None and old is not None:
-                    keep = np.where(mask, value, old.view(value.dtype))
-                to.parameters[(to_name, offset)] = value if keep is None else keep
+                to.give((to_name, offset), value, mask)
 
     def leave(self, frame: Frame, group: Group) -> None:
         """Goes on after the call, each lane where it came from."""
         function = frame.code.function
-        self._tell_saved("load", group, function)
+        self.tell_stacked("load", function.first_pc, group.depth, group.mask, function.saves)
         targets = self.state.return_to[group.depth - 1]
         lanes = group.lanes(self.state.count)
         alone = self.queue.alone()

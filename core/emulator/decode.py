@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,15 +71,13 @@ def _load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
     is_load = opcode_of(instruction).kind == "load"
     kind = _memory_type(instruction)
     address = instruction.operands[1 if is_load else 0]
-    if not isinstance(address, Address):
-        raise unsupported(instruction, "has no address")
     value = elements(instruction.operands[0 if is_load else 1])
     if len(value) != vector_length(instruction):
         raise unsupported(instruction, "has as many registers as the vector says elements")
     loaded, stored = (value, ()) if is_load else ((), value)
     readers = tuple(decoder.table.read(instruction, v, kind) for v in stored)
     types = (kind,) * len(loaded)
-    if space == "param" and isinstance(address.base, Symbol):
+    if space == "param" and isinstance(address, Address) and isinstance(address.base, Symbol):
         key = address.base.name, address.offset
         parameter = ParameterAccess(is_load, key, kind, readers)
         return decoder.op(Kind.PARAMETER, instruction, parameter, loaded, types)
@@ -102,8 +100,6 @@ def _atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     if not name or (kind.bits == 128 and name not in ("exch", "cas")):
         raise unsupported(instruction)
     address, *operands = instruction.operands[1 if has_result else 0 :]
-    if not isinstance(address, Address):
-        raise unsupported(instruction, "has no address")
     count = vector_length(instruction)
     if count > 1:
         operands = operands[:1]  # a cache policy may follow
@@ -200,8 +196,15 @@ def _call(decoder: OperandDecoder, instruction: Instruction) -> Op:
         _names(results, "result"),
         _names(arguments, "argument"),
         pointer,
-        _argument_values(decoder, instruction, arguments),
-        _result_slots(decoder, results),
+        tuple(
+            (key, decoder.table.read(instruction, element, kind))
+            for key, element, kind in _pieces(decoder, arguments, "argument")
+        ),
+        tuple(
+            (key, decoder.table.slots[element.name])
+            for key, element, _ in _pieces(decoder, results, "result")
+            if isinstance(element, Register)
+        ),
     )
     return Op(Kind.CALL, instruction, payload=payload)
 
@@ -213,41 +216,18 @@ def _names(group: Group, role: str) -> tuple[str, ...]:
     )
 
 
-def _argument_values(
-    decoder: OperandDecoder, instruction: Instruction, group: Group
-) -> tuple[tuple[tuple[str, int], Reader], ...]:
-    """Arguments that are registers or constants, with the name and offset they go under."""
-    found = []
-    for name, operand in zip(_names(group, "argument"), group.elements, strict=True):
+def _pieces(
+    decoder: OperandDecoder, group: Group, role: str
+) -> Iterator[tuple[tuple[str, int], Operand, PtxType]]:
+    """Actual parameters that are no variables, by elements: name and offset, operand and type."""
+    for name, operand in zip(_names(group, role), group.elements, strict=True):
         offset = 0
         for element in () if isinstance(operand, Symbol) else elements(operand):
             kind = TYPES["b32"]
             if isinstance(element, Register):
                 kind = decoder.table.declared(element.name)
-            found.append(((name, offset), decoder.table.read(instruction, element, kind)))
+            yield (name, offset), element, kind
             offset += kind.nbytes
-    return tuple(found)
-
-
-def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[tuple[str, int], int], ...]:
-    found = []
-    for name, operand in zip(_names(group, "result"), group.elements, strict=True):
-        offset = 0
-        for element in elements(operand):
-            if isinstance(element, Register):
-                found.append(((name, offset), decoder.table.slots[element.name]))
-                offset += decoder.table.declared(element.name).nbytes
-    return tuple(found)
-
-
-def _leave(_: OperandDecoder, instruction: Instruction) -> Op:
-    """`ret` and `exit`."""
-    return Op(Kind.RETURN, instruction, payload=instruction.opcode == "exit")
-
-
-def _trap(_: OperandDecoder, instruction: Instruction) -> Op:
-    """`trap` and `brkpt`."""
-    return Op(Kind.TRAP, instruction)
 
 
 def _fence(_: OperandDecoder, instruction: Instruction) -> Op:
@@ -435,8 +415,8 @@ _BY_KIND: dict[str, _Decode | str] = {
     "atomic": _atomic,
     "reduction": _atomic,
     "call": _call,
-    "leave": _leave,
-    "breakpoint": _trap,
+    "leave": lambda _, one: Op(Kind.RETURN, one, payload=one.opcode == "exit"),
+    "breakpoint": lambda _, one: Op(Kind.TRAP, one),
     "fence": _fence,
     "barrier": "barriers.barrier",
     "lanes": "warp_primitives.exchange",
@@ -449,7 +429,7 @@ _BY_KIND: dict[str, _Decode | str] = {
 _BY_OPCODE: dict[str, _Decode | str] = {  # where a kind has several
     "bra": _branch,
     "brx": _indexed_branch,
-    "trap": _trap,
+    "trap": lambda _, one: Op(Kind.TRAP, one),
     "mma": "tensor_cores.multiply",
     "wmma": "tensor_cores.wmma",
     "wgmma": "wgmma.wgmma",

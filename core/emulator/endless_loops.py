@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from core.emulator.control_flow import ENDS, following, loop_body
 from core.emulator.events import Mask
+from core.emulator.geometry import same_lanes
 from core.emulator.machine_state import Group
-from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
+from core.emulator.program import FunctionCode, Kind, Op
 from core.ptx.ast import registers
 
 _PERIOD = 128  # jumps back between two looks
@@ -73,7 +74,7 @@ class Spinning:
             return None
         decides = loop.decides = loop.decides or _deciders(code, target)
         now = [registers[slot] for slot in decides.slots]
-        if loop.registers is None or not _same_lanes(loop.mask, group.mask):
+        if loop.registers is None or not same_lanes(loop.mask, group.mask):
             loop.registers, loop.mask, loop.changes = now, group.mask, changes
             self._looked_at[key] = loop
             return None
@@ -107,10 +108,6 @@ class Spinning:
         self._looked_at.pop(key).registers = None
 
 
-def _same_lanes(a: Mask | None, b: Mask | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
-
-
 def _same(a: NDArray[Any], b: NDArray[Any], mask: Mask | None) -> bool:
     if a is b:
         return True
@@ -123,19 +120,7 @@ def _same(a: NDArray[Any], b: NDArray[Any], mask: Mask | None) -> bool:
 # What decides whether a loop goes on: the registers its exits depend on, and whether memory does.
 
 
-_FOLLOWED = (
-    Kind.COMPUTE,
-    Kind.BRANCH,
-    Kind.INDEXED_BRANCH,
-    Kind.NOTHING,
-    Kind.BARRIER,
-    Kind.FENCE,
-    Kind.SYNC,
-    Kind.RETURN,
-    Kind.TRAP,
-    Kind.MEMORY,
-    Kind.PARAMETER,
-)
+_NOT_FOLLOWED = (Kind.CALL, Kind.CROSS_LANE, Kind.ACTION)
 
 
 @dataclass(frozen=True)
@@ -152,11 +137,18 @@ def _deciders(code: FunctionCode, head: int) -> _Deciders:
     ops, first = code.ops, code.first_pc
     places = loop_body(ops, first, head - first)
     body = frozenset(first + i for i in places)
-    found = _deciding(_Loop(code, head - first, {i: ops[i] for i in sorted(places)}))
+    loop = _Loop(code, head - first, {i: ops[i] for i in sorted(places)})
+    found = None
+    if not any(op.kind in _NOT_FOLLOWED for op in loop.ops.values()):
+        exits = [place for place in loop.ops if loop.may_leave(place)]
+        found = _sources(loop, loop.decisions(exits))
+    if found is not None:
+        writers = [p for p, op in loop.ops.items() if found[0].intersection(op.destinations)]
+        if not all(loop.every_turn(place) for place in (*exits, *writers)):
+            found = _sources(loop, loop.decisions(loop.ops))  # other branches decide too
     if found is None:
         return _Deciders(tuple(range(len(code.dtypes))), memory=True, body=body)
-    slots, memory = found
-    return _Deciders(tuple(sorted(slots)), memory, body)
+    return _Deciders(tuple(sorted(found[0])), found[1], body)
 
 
 @dataclass(frozen=True)
@@ -201,37 +193,23 @@ class _Loop:
         return found
 
 
-def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
-    """The slots, and whether memory decides too; None where this is unknown."""
-    if not all(op.kind in _FOLLOWED for op in loop.ops.values()):
-        return None
-    exits = [place for place in loop.ops if loop.may_leave(place)]
-    found = _sources(loop, loop.decisions(exits))
-    if found is None:
-        return None
-    writers = [p for p, op in loop.ops.items() if found[0].intersection(op.destinations)]
-    if all(loop.every_turn(place) for place in (*exits, *writers)):
-        return found
-    return _sources(loop, loop.decisions(loop.ops))  # other branches decide too
-
-
 def _sources(loop: _Loop, wanted: set[int]) -> tuple[set[int], bool] | None:
-    """Everything in the loop that the wanted slots are computed from."""
+    """The slots in the loop that the wanted ones are computed from, and whether memory is read.
+
+    None where this is unknown.
+    """
     memory, size = False, -1
+    own = {parameter.name for parameter in loop.code.function.parameters}
     while len(wanted) > size:
         size = len(wanted)
         for op in loop.ops.values():
             if not wanted.intersection(op.destinations):
                 continue
-            if op.kind is Kind.PARAMETER and not _from_kernel(loop.code, op.payload):
+            if op.kind is Kind.PARAMETER and op.payload.key[0] not in own:
                 return None  # a call's result
             memory |= op.kind is Kind.MEMORY
             wanted |= _read(loop.code, op)
     return wanted, memory
-
-
-def _from_kernel(code: FunctionCode, access: ParameterAccess) -> bool:
-    return any(p.name == access.key[0] for p in code.function.parameters)
 
 
 def _read(code: FunctionCode, op: Op) -> set[int]:

@@ -163,6 +163,11 @@ def active_rows(mask: NDArray[np.bool_] | None, geometry: Geometry) -> NDArray[n
     return warp_rows(np.ones(geometry.lanes, bool) if mask is None else mask, geometry, 0)
 
 
+def same_lanes(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> bool:
+    """Whether two masks are of the same lanes; None is all."""
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
 def lanes_of_rows(rows: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     """The inverse of `warp_rows`."""
     per_block = rows.reshape(len(geometry.blocks), geometry.warps * WARP)

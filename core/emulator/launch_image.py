@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from core.emulator.address_spaces import PARAMETER_WINDOW, GlobalMemory, Region, padded, zeros
-from core.emulator.control_flow import must_pass, reaches
 from core.emulator.decode import decode
 from core.emulator.geometry import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
@@ -195,19 +194,12 @@ class Image:
         """The code of the function that `pc` lies in."""
         return self.code(self.module.function_at(pc))
 
-    def must_pass(self, pc: int, other: int) -> bool:
-        """Whether a thread at `pc` comes to `other`, in the same function, before it ends."""
-        return self._way(must_pass, pc, other)
-
-    def reaches(self, pc: int, other: int) -> bool:
-        """Whether a thread at `pc` may come to `other`, in the same function."""
-        return self._way(reaches, pc, other)
-
-    def _way(self, asked: Callable[[FunctionCode, int, int], bool], pc: int, other: int) -> bool:
-        key = asked.__name__, pc, other
+    def has_way(self, asked: Callable[[FunctionCode, int, int], bool], pc: int, to: int) -> bool:
+        """What `must_pass` or `reaches` says of the ways between two pcs of a function."""
+        key = asked.__name__, pc, to
         if key not in self._ways:
             code = self.code_at(pc)
-            self._ways[key] = self.code_at(other) is code and asked(code, pc, other)
+            self._ways[key] = self.code_at(to) is code and asked(code, pc, to)
         return self._ways[key]
 
     def source_line(self, pc: int) -> int:

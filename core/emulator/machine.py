@@ -16,7 +16,7 @@ from core.emulator.barriers import Barriers
 from core.emulator.block_record import ChunkRecord
 from core.emulator.budget import DEFAULTS, Limits
 from core.emulator.calls import Calls
-from core.emulator.events import Mask, Observer, Printed
+from core.emulator.events import Mask, Observer
 from core.emulator.geometry import Geometry
 from core.emulator.launch_image import Image
 from core.emulator.machine_state import Action, Frame, Group, Lanes, MachineState
@@ -51,21 +51,6 @@ class Machine:
         self.warps = self.state.part(WarpSync)
         self.calls = Calls(self.state)
         self.count, self.geometry, self.unit = geometry.lanes, geometry, self.state.unit
-
-    @property
-    def tick(self) -> int:
-        """Instructions issued so far."""
-        return self.state.tick
-
-    @property
-    def stuck(self) -> bool:
-        """Whether some threads could not go on."""
-        return self.queue.stuck
-
-    @property
-    def printed(self) -> list[Printed]:
-        """What the threads printed, in order of time."""
-        return self.state.printed
 
     def run(self) -> None:
         """Runs until every thread has exited, or none can go on (`stuck`).
@@ -317,14 +302,14 @@ class Machine:
 
     def _split_guarded(self, group: Group, op: Op, pc: int, mask: Mask) -> bool:
         """A guarded call, return or barrier: the lanes whose guard holds go on their own."""
+        unguarded = replace(op, guard=-1)
         rest = ~mask if group.mask is None else group.mask & ~mask
         if not rest.any():
-            op_unguarded = self._unguarded(op)
-            return self.other(self.state.frame(group), group, op_unguarded, pc)
+            return self.other(self.state.frame(group), group, unguarded, pc)
         self.barriers.place(pc + 1, group.depth, rest)
         inner = Group(pc, group.depth, mask)
         self.state.exclusive = False
-        if self.other(self.state.frame(inner), inner, self._unguarded(op), pc):
+        if self.other(self.state.frame(inner), inner, unguarded, pc):
             self.barriers.place(pc + 1, group.depth, mask)
         return False
 
@@ -342,7 +327,3 @@ class Machine:
         active = lanes.active
         for pc in np.unique(pcs[active]):
             self.barriers.set_apart(int(pc), lanes.group.depth, active & (pcs == pc))
-
-    @staticmethod
-    def _unguarded(op: Op) -> Op:
-        return replace(op, guard=-1)

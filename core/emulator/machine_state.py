@@ -114,6 +114,13 @@ class Frame:
                 special(name) if offset is None else np.array([local_base + offset], np.int64)
             )
 
+    def give(self, key: tuple[str, int], value: NDArray[Any], mask: Mask | None) -> None:
+        """Gives the lanes of a mask (None: all) a parameter, or the piece at an offset of it."""
+        old = self.parameters.get(key)
+        if mask is not None and old is not None and old.itemsize == value.itemsize:
+            value = np.where(mask, value, old.view(value.dtype))
+        self.parameters[key] = value
+
 
 def _stack_bytes(code: FunctionCode) -> int:
     """Bytes of the function's objects in local memory."""
@@ -291,10 +298,6 @@ class MachineState:
         if note and self.record is not None:
             self.record.barrier(event)
 
-    def report(self, kind: str, pc: int, group: Group, detail: str = "") -> None:
-        """Tells of a fault of all the lanes of a group."""
-        self.fault(kind, pc, group.depth, group.lanes(self.count), detail=detail)
-
     def site(self, pc: int, depth: int, mask: Mask | None) -> int:
         """The call site of the first lane of a mask, as `call_site` gives it."""
         return self.call_site(pc, depth, 0 if mask is None else int(mask.argmax()))
@@ -306,10 +309,6 @@ class MachineState:
             depth -= 1
             here = int(self.return_to[depth][lane]) - 1
         return here
-
-    def kernel_pc(self, pc: int, depth: int, lane: int) -> int:
-        """`pc`, or the call in the kernel's own code that led a lane there."""
-        return self.place_of(pc, depth, lane, 0)
 
     def place_of(self, pc: int, depth: int, lane: int, outer: int) -> int:
         """`pc`, or the call at depth `outer` that led a lane there."""
@@ -383,9 +382,18 @@ class Lanes:
         for observer in self.state.observers:
             observer.on_copies(event)
 
-    def fault(self, kind: str, lane: int, detail: str = "") -> None:
-        """Tells of a fault of one lane that lies at no address."""
-        self.state.fault(kind, self.pc, self.group.depth, np.array([lane]), detail=detail)
+    def fault(
+        self,
+        kind: str,
+        lanes: int | NDArray[np.intp],
+        detail: str = "",
+        *,
+        others: NDArray[np.intp] | None = None,
+        tick: int = -1,
+    ) -> None:
+        """Tells of a fault of lanes of the instruction that lies at no address."""
+        who, depth = np.atleast_1d(lanes), self.group.depth
+        self.state.fault(kind, self.pc, depth, who, others, detail=detail, tick=tick)
 
     def illegal(self, kind: str, lane: int, address: int, width: int, detail: str = "") -> None:
         """Tells that a lane cannot use an address."""

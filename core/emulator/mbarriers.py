@@ -20,7 +20,7 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.emulator.scheduling import MachinePart
 from core.ptx.arithmetic.operation import unsupported
-from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.ast import Address, Immediate, Instruction
 from core.ptx.dataflow import is_used
 from core.ptx.opcodes import space_of
 from core.ptx.types import PRED, TYPES
@@ -133,7 +133,8 @@ class MBarriers(MachinePart):
         known: Mask = np.isin(places, there) & lanes.active
         wrong = np.flatnonzero(lanes.active & ~known & (places >= 0))
         if len(wrong):
-            self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, places)
+            place = int(places[wrong[0]])
+            self.fault("bad_mbarrier", lanes.pc, lanes.group.depth, wrong, place)
         return known
 
     def in_living_blocks(self, lanes: Lanes, places: Indices, who: Mask) -> Mask:
@@ -144,10 +145,8 @@ class MBarriers(MachinePart):
         """
         gone = who & self.state.unit.have_ended(places.astype(np.int64) * 8)
         if gone.any():
-            where = np.flatnonzero(gone)
-            self.fault(
-                "remote_exit", lanes.pc, lanes.group.depth, where, places, "updates the mbarrier at"
-            )
+            late, depth, does = np.flatnonzero(gone), lanes.group.depth, "updates the mbarrier at"
+            self.fault("remote_exit", lanes.pc, depth, late, int(places[late[0]]), does)
         return who & ~gone
 
     def fault(
@@ -156,15 +155,15 @@ class MBarriers(MachinePart):
         pc: int,
         depth: int,
         lanes: Indices,
-        places: Indices,
+        place: int,
         detail: str = "",
         tick: int = -1,
         others: Indices | None = None,
         other_pc: int = -1,
     ) -> None:
-        """Tells of a fault of lanes at their mbarrier."""
+        """Tells of a fault of lanes at an mbarrier."""
         shared = self.state.unit.shared
-        offset = int(places[int(lanes[0])]) * 8 % self.state.image.shared_stride
+        offset = place * 8 % self.state.image.shared_stride
         self.state.fault(
             kind,
             pc,
@@ -190,15 +189,8 @@ class MBarriers(MachinePart):
         traffic.now.add(lane)
         traffic.ever.add(lane)
         if word.pending < count:
-            where = np.full(self.state.count, place)
-            self.fault(
-                "bad_mbarrier",
-                lanes.pc,
-                lanes.group.depth,
-                np.array([lane]),
-                where,
-                f"{word.expected:,}",
-            )
+            pc, who = lanes.pc, np.array([lane])
+            self.fault("bad_mbarrier", pc, lanes.group.depth, who, place, f"{word.expected:,}")
         expected = word.expected - (count if drop else 0)
         pending = max(word.pending - count, 0)
         self._put(place, replace(word, expected=expected, pending=pending))
@@ -296,28 +288,10 @@ class MBarriers(MachinePart):
     def _hung(self, sleeper: _Sleeper, place: int, lanes: Indices) -> None:
         traffic, word = self.traffic[place], self.word(place)
         others, other_pc = self._holder(traffic, lanes)
-        missing = "|".join(
-            str(x)
-            for x in (
-                word.phase,
-                int(sleeper.parity[lanes[0]]),
-                word.pending,
-                word.expected,
-                word.missing_bytes,
-                traffic.expected,
-            )
-        )
-        self.fault(
-            "hang",
-            sleeper.group.pc,
-            sleeper.group.depth,
-            lanes,
-            sleeper.place,
-            missing,
-            sleeper.tick,
-            others,
-            other_pc,
-        )
+        group, parity = sleeper.group, int(sleeper.parity[lanes[0]])
+        missing = f"{word.pending}|{word.expected}|{word.missing_bytes}|{traffic.expected}"
+        detail, tick = f"{word.phase}|{parity}|{missing}", sleeper.tick
+        self.fault("hang", group.pc, group.depth, lanes, place, detail, tick, others, other_pc)
 
     def _holder(self, traffic: _Traffic, lanes: Indices) -> tuple[Indices | None, int]:
         """A lane that came to the object before and now waits itself, and where."""
@@ -450,10 +424,7 @@ def _tell_and_arrive(address: Reader, arrival: Action | None, lanes: Lanes) -> b
 
 def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `cp.async.mbarrier.arrive`."""
-    where = instruction.operands[0]
-    if not isinstance(where, Address):
-        raise unsupported(instruction, "has no address")
-    address = decoder.address(instruction, where, "shared")
+    address = decoder.address(instruction, instruction.operands[0], "shared")
     arrival = None
     if "noinc" in instruction.modifiers:
         one = decoder.table.read(instruction, Immediate(1), TYPES["u32"])
@@ -471,10 +442,7 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         count_of = partial(_pending_count, read(instruction, operands[1], b64))
         return decoder.action(instruction, count_of, (operands[0],), (u32,))
     place = 0 if isinstance(operands[0], Address) else 1
-    where = operands[place]
-    if not isinstance(where, Address):
-        raise unsupported(instruction, "has no address")
-    address = decoder.address(instruction, where, space_of(instruction))
+    address = decoder.address(instruction, operands[place], space_of(instruction))
     results, rest = tuple(operands[:place]), operands[place + 1 :]
     if what in ("init", "inval"):
         count = read(instruction, rest[0], u32) if what == "init" else None
@@ -484,7 +452,9 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
         change = partial(_arrive, address, None, nbytes, completes=what == "complete_tx")
         return decoder.action(instruction, change)
     if what in ("arrive", "arrive_drop"):
-        arrivals, more = _amounts(decoder, instruction, rest, expects="expect_tx" in others)
+        one, expects = Immediate(1), "expect_tx" in others
+        more = read(instruction, rest[0], u32) if expects else None
+        arrivals = read(instruction, rest[0] if rest and not expects else one, u32)
         drop, is_relaxed = what == "arrive_drop", "relaxed" in others
         action = partial(_arrive, address, arrivals, more, drop=drop, is_relaxed=is_relaxed)
         return decoder.action(instruction, action, results, (b64,) * len(results))
@@ -496,14 +466,3 @@ def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     blocks = what == "try_wait" and is_used(instruction, decoder.instructions)
     waits = partial(_wait_for_phase, address, state, parity, blocks)
     return decoder.action(instruction, waits, results, (PRED,))
-
-
-def _amounts(
-    decoder: OperandDecoder, instruction: Instruction, rest: list[Operand], *, expects: bool
-) -> tuple[Reader, Reader | None]:
-    """Arrivals and bytes of an arrival."""
-    read, u32 = decoder.table.read, TYPES["u32"]
-    if expects:
-        one = read(instruction, Immediate(1), u32)
-        return one, read(instruction, rest[0], u32)
-    return read(instruction, rest[0] if rest else Immediate(1), u32), None

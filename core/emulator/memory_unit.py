@@ -501,14 +501,6 @@ def _turns(places: Ints) -> Iterator[Indices]:
 # What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
 
 
-def _increment(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
-    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
-
-
-def _decrement(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
-    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
-
-
 _PLAIN: dict[str, Update] = {
     "add": np.add,
     "min": np.minimum,
@@ -518,8 +510,10 @@ _PLAIN: dict[str, Update] = {
     "xor": np.bitwise_xor,
     "exch": lambda old, new: new,
     "cas": lambda old, compare, new: np.where(old == compare, new, old),
-    "inc": _increment,
-    "dec": _decrement,
+    "inc": lambda old, limit: np.where(old >= limit, 0, old + 1).astype(old.dtype),
+    "dec": lambda old, limit: np.where((old == 0) | (old > limit), limit, old - 1).astype(
+        old.dtype
+    ),
 }
 
 

@@ -290,8 +290,10 @@ class OperandDecoder:
         ]
         return tuple(slot for slot, _ in pairs), tuple(writer for _, writer in pairs)
 
-    def address(self, instruction: Instruction, address: Address, space: str) -> Reader:
+    def address(self, instruction: Instruction, address: Operand, space: str) -> Reader:
         """A reader of the generic address that an access in `space` ("": generic) goes to."""
+        if not isinstance(address, Address):
+            raise unsupported(instruction, "has no address")
         read = _address_reader(self.table, instruction, address, self.addresses)
         window = WINDOWS.get(space)
         if window is None:

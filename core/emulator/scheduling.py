@@ -60,13 +60,7 @@ class RunQueue:
         self.stuck = False  # whether threads were left that could not go on
         self.spinning = Spinning()
         self.parts: list[MachinePart] = []
-        self.parties = Parties(
-            state.geometry,
-            state.place_of,
-            state.image.must_pass,
-            state.image.reaches,
-            lambda pc: state.op_at(pc).instruction.opcode == "nanosleep",
-        )
+        self.parties = Parties(state)
         self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
         # In its block: the warps of one number of all blocks take their turns together.
         self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
@@ -82,17 +76,14 @@ class RunQueue:
                 self.parked.remove((group, changes))
                 self.groups.append(group)
         if not self.groups and self.held:
-            group = min(self.held, key=lambda g: (self._awaits_warps(g), g.pc))
+            # Those come last that wait for other warps, which may be held for lanes of their own.
+            group = min(self.held, key=lambda g: (self.state.op_at(g.pc).kind is Kind.ACTION, g.pc))
             self.held.remove(group)
             group.forced = True
             self.groups.append(group)
         if not self.groups:
             self._give_up()
         return bool(self.groups)
-
-    def _awaits_warps(self, group: Group) -> bool:
-        """Whether held lanes wait for other warps, which may be held for lanes of their own."""
-        return self.state.op_at(group.pc).kind is Kind.ACTION
 
     def _give_up(self) -> None:
         """The threads that are left can never go on: a GPU would hang."""
@@ -104,13 +95,12 @@ class RunQueue:
             self.state.fault("livelock", group.pc, group.depth, lanes, tick=group.since)
         waiting = [mask for mask in self.state.waiting.values() if mask.any()]
         for mask in waiting:
-            lanes = np.flatnonzero(mask)
-            others = np.flatnonzero(self.state.alive & ~mask & self._in_block_of(int(lanes[0])))
-            at = int(self.state.resume_at[lanes[0]]) - 1
-            depth, tick = (
-                int(self.state.resume_depth[lanes[0]]),
-                int(self.state.arrived_at[lanes[0]]),
-            )
+            lanes, threads = np.flatnonzero(mask), self.state.geometry.threads
+            first = int(lanes[0])
+            in_block = np.arange(self.state.count) // threads == first // threads
+            others = np.flatnonzero(self.state.alive & ~mask & in_block)
+            at, tick = int(self.state.resume_at[first]) - 1, int(self.state.arrived_at[first])
+            depth = int(self.state.resume_depth[first])
             self.state.fault("deadlock", at, depth, lanes, others, tick=tick)
         self.stuck = bool(waiting) or asleep or any(seen != NEVER for _, seen in self.parked)
         self.parked.clear()
@@ -143,16 +133,9 @@ class RunQueue:
                 assert group.mask is not None
                 assert other.mask is not None
                 mask = group.mask | other.mask
-                group = self.enter(
-                    Group(
-                        group.pc,
-                        group.depth,
-                        mask,
-                        group.warp,
-                        yielded=group.yielded,
-                        latch=group.latch,
-                    )
-                )
+                met = Group(group.pc, group.depth, mask, group.warp, latch=group.latch)
+                met.yielded = group.yielded
+                group = self.enter(met)
         return group
 
     def starved(self) -> Group | None:
@@ -223,13 +206,6 @@ class RunQueue:
 
     def _parts_wait(self) -> bool:
         return bool(self.parts) and any(part.is_awaited for part in self.parts)
-
-    def _in_block_of(self, lane: int) -> Mask:
-        same: Mask = (
-            np.arange(self.state.count) // self.state.geometry.threads
-            == lane // self.state.geometry.threads
-        )
-        return same
 
 
 class MachinePart:

@@ -9,15 +9,14 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask, Printed
-from core.emulator.machine_state import Frame, Group, MachineState
-from core.emulator.program import Call, Op
+from core.emulator.events import Printed
+from core.emulator.machine_state import Lanes, MachineState
+from core.emulator.program import Call
 from core.ptx.arithmetic.operation import unsupported
 
 # `printf` of device code: the format string and its arguments as one text.
@@ -77,12 +76,9 @@ def _one(match: re.Match[str], arguments: _Arguments, text: Text, limit: int) ->
         point = "" if precision.startswith("-") else f".{precision}"
     spec = f"%{flags}{width}{point}"
     if kind in "diouxX":
-        value = _integer(
-            arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q") else 4),
-            signed=kind in "di",
-        )
-        value = _shortened(value, match["size"], signed=kind in "di")
-        return _number(spec, kind, value)
+        raw = arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q") else 4)
+        used = {"h": 2, "hh": 1}.get(match["size"], len(raw))
+        return _number(spec, kind, _integer(raw[:used], signed=kind in "di"))
     if kind == "c":
         return (spec + "c") % chr(_integer(arguments.take(4), signed=False) & 0xFF)
     if kind == "s":
@@ -141,14 +137,6 @@ def _integer(raw: bytes, *, signed: bool) -> int:
     return int.from_bytes(raw, "little", signed=signed)
 
 
-def _shortened(value: int, size: str | None, *, signed: bool) -> int:
-    bits = {"h": 16, "hh": 8}.get(size or "")
-    if bits is None:
-        return value
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if signed and value >> (bits - 1) else value
-
-
 def _number(spec: str, kind: str, value: int) -> str:
     """C's alternative octal form differs from Python's (0o17)."""
     if kind == "o" and "#" in spec:
@@ -159,37 +147,20 @@ def _number(spec: str, kind: str, value: int) -> str:
 _FULL = "… what is printed beyond 1 MB, CUDA's default buffer, is left out\n"
 
 
-@dataclass(frozen=True)
-class _SystemCall:
-    """A call: the state, the calling lanes, and the arguments by position."""
+def _argument(lanes: Lanes, index: int) -> NDArray[np.int64]:
+    """A call's argument of 64 bits, one a lane."""
+    call: Call = lanes.op.payload
+    value = lanes.frame.parameters.get((call.arguments[index], 0))
+    if value is None or value.itemsize != 8:
+        raise unsupported(lanes.op.instruction, f"lacks its argument {index + 1}, of 64 bits")
+    value = value.view(np.int64)
+    return np.repeat(value, lanes.count) if value.size == 1 else value
 
-    state: MachineState
-    frame: Frame
-    group: Group
-    op: Op
 
-    @property
-    def lanes(self) -> NDArray[np.intp]:
-        """The lanes that call."""
-        return self.group.lanes(self.state.count)
-
-    def argument(self, index: int) -> NDArray[np.int64]:
-        """A 64-bit argument, one a lane."""
-        call: Call = self.op.payload
-        value = self.frame.parameters.get((call.arguments[index], 0))
-        if value is None or value.itemsize != 8:
-            raise unsupported(self.op.instruction, f"lacks its argument {index + 1}, of 64 bits")
-        value = value.view(np.int64)
-        return np.repeat(value, self.state.count) if value.size == 1 else value
-
-    def give(self, value: NDArray[Any]) -> None:
-        """Sets the call's result."""
-        call: Call = self.op.payload
-        mask: Mask | None = self.group.mask
-        old = self.frame.parameters.get((call.results[0], 0))
-        if mask is not None and old is not None:
-            value = np.where(mask, value, old.view(value.dtype))
-        self.frame.parameters[call.results[0], 0] = value
+def _give(lanes: Lanes, value: NDArray[Any]) -> None:
+    """Sets the call's result."""
+    call: Call = lanes.op.payload
+    lanes.frame.give((call.results[0], 0), value, lanes.mask)
 
 
 def _memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> bytes:
@@ -211,16 +182,16 @@ def string_at(state: MachineState, lane: int, address: int) -> str:
     return raw.split(b"\0")[0].decode("utf-8", errors="replace")
 
 
-def _print(call: _SystemCall) -> bool:
+def _print(lanes: Lanes) -> bool:
     """`vprintf(format, arguments)`."""
-    state, image = call.state, call.state.image
+    state, image = lanes.state, lanes.state.image
     if image.printed_bytes > BUFFER_BYTES:
-        call.give(np.zeros(1, np.int32))
+        _give(lanes, np.zeros(1, np.int32))
         return True
-    forms, buffers = call.argument(0), call.argument(1)
+    forms, buffers = _argument(lanes, 0), _argument(lanes, 1)
     taken = np.zeros(state.count, np.int32)
     threads = state.geometry.threads
-    for lane in call.lanes:
+    for lane in np.flatnonzero(lanes.active):
         base = int(buffers[lane])
 
         def fetch(offset: int, size: int, lane: int = int(lane), base: int = base) -> bytes:
@@ -238,24 +209,25 @@ def _print(call: _SystemCall) -> bool:
             full = _FULL if written.endswith("\n") else f"\n{_FULL}"
             state.printed.append(Printed(block, int(lane % threads), full))
             break
-    call.give(taken)
+    _give(lanes, taken)
     state.check_soon()
     return True
 
 
-def _assertion(call: _SystemCall) -> bool:
+def _assertion(lanes: Lanes) -> bool:
     """`__assertfail(message, file, line, function, size)`: the threads end here."""
-    text = string_at(call.state, int(call.lanes[0]), int(call.argument(0)[call.lanes[0]]))
-    call.state.report("assert", call.op.instruction.pc, call.group, text)
+    first = int(lanes.active.argmax())
+    text = string_at(lanes.state, first, int(_argument(lanes, 0)[first]))
+    lanes.fault("assert", np.flatnonzero(lanes.active), text)
     return False
 
 
-def _allocate(call: _SystemCall) -> bool:
+def _allocate(lanes: Lanes) -> bool:
     """`malloc(size)`: from a heap of CUDA's default size; 0 when it is full."""
-    state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
-    sizes = call.argument(0).view(np.uint64)
+    state, pc, depth = lanes.state, lanes.pc, lanes.group.depth
+    sizes = _argument(lanes, 0).view(np.uint64)
     found = np.zeros(state.count, np.int64)
-    for lane in call.lanes:
+    for lane in np.flatnonzero(lanes.active):
         heap = state.image.heap_made()
         state.unit.see_new_regions()
         piece = heap.allocate(int(sizes[lane]), state.call_site(pc, depth, int(lane)))
@@ -264,29 +236,29 @@ def _allocate(call: _SystemCall) -> bool:
         for observer in state.observers if piece.again else ():
             observer.on_reuse(heap.region, piece.start, piece.room)
         found[lane] = heap.region.base + piece.start
-    call.give(found)
+    _give(lanes, found)
     state.check_soon()
     return True
 
 
-def _free(call: _SystemCall) -> bool:
+def _free(lanes: Lanes) -> bool:
     """`free(pointer)`; a pointer that a lane may not free is a fault."""
-    state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
-    pointers, heap = call.argument(0), state.image.heap
-    for lane in map(int, call.lanes):
+    state, pc, depth = lanes.state, lanes.pc, lanes.group.depth
+    pointers, heap = _argument(lanes, 0), state.image.heap
+    for lane in np.flatnonzero(lanes.active).tolist():
         address = int(pointers[lane])
         block, thread = divmod(lane, state.geometry.threads)
         by = int(state.geometry.blocks[block]), thread
         if address == 0 or (heap and heap.free(address, state.call_site(pc, depth, lane), by)):
             continue
         piece = heap.piece_at(address) if heap else None
-        place, lanes, at = state.unit.nearest(address), np.array([lane]), np.array([address])
-        state.fault("bad_free", pc, depth, lanes, piece=piece, region=place, address=at)
+        place, who, at = state.unit.nearest(address), np.array([lane]), np.array([address])
+        state.fault("bad_free", pc, depth, who, piece=piece, region=place, address=at)
     state.check_soon()
     return True
 
 
-_FUNCTIONS: dict[str, Callable[[_SystemCall], bool]] = {
+_FUNCTIONS: dict[str, Callable[[Lanes], bool]] = {
     "vprintf": _print,
     "__assertfail": _assertion,
     "malloc": _allocate,
@@ -294,10 +266,10 @@ _FUNCTIONS: dict[str, Callable[[_SystemCall], bool]] = {
 }
 
 
-def system_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
+def system_call(lanes: Lanes, name: str) -> bool:
     """Executes the call; False if the threads end. Raises `UnsupportedPtx` for others."""
     function = _FUNCTIONS.get(name)
     if function is None:
         where = "name the file that defines it with --include"
-        raise unsupported(op.instruction, f"calls {name}, which is not there: {where}")
-    return function(_SystemCall(state, frame, group, op))
+        raise unsupported(lanes.op.instruction, f"calls {name}, which is not there: {where}")
+    return function(lanes)

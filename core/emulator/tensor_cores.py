@@ -20,7 +20,7 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
 from core.ptx.arithmetic.formats_and_rounding import FORMATS, codec, fma64, round_to, small_values
 from core.ptx.arithmetic.operation import refuse, unsupported
-from core.ptx.ast import Address, Immediate, Instruction, elements
+from core.ptx.ast import Address, Immediate, Instruction, Operand, elements
 from core.ptx.opcodes import space_of
 from core.ptx.types import TYPES, bits_of
 
@@ -363,7 +363,7 @@ _SHAPES: dict[str, dict[str, tuple[tuple[int, int, int], ...]]] = {
     },
 }
 # What A and B may be, and what C and D may then be.
-RESULTS = {
+_RESULTS = {
     "f16": ("f16", "f32"),
     "bf16": ("f32",),
     "tf32": ("f32",),
@@ -373,7 +373,13 @@ RESULTS = {
     "e4m3": ("f16", "f32"),
     "e5m2": ("f16", "f32"),
 }
-BYTES = ("e4m3", "e5m2"), ("s8", "u8")  # of which A may have one type, and B another
+_BYTES = ("e4m3", "e5m2"), ("s8", "u8")  # of which A may have one type, and B another
+
+
+def may_multiply(d: str, a: str, b: str) -> bool:
+    """Whether there is a product of these types, D = A B + D."""
+    fits = a == b or any({a, b} <= {*pair} for pair in _BYTES)
+    return fits and d in _RESULTS.get(a, ())
 
 
 def product(
@@ -397,7 +403,7 @@ def product(
         total = integers(left, right, addend, saturate=saturate)
     elif d.name == "f64":
         total = doubles(left, right, addend)
-    elif a.name in BYTES[0]:
+    elif a.name in _BYTES[0]:
         total = _small_floats(left, right, addend, d.name)
     else:
         total = floats(left, right, addend, d.name, block)
@@ -448,11 +454,7 @@ def _operand_types(instruction: Instruction) -> tuple[Element, Element, Element,
     names = [m for m in instruction.modifiers if m in ELEMENTS]
     if instruction.opcode == "wmma" and len(names) == 2:
         names = [names[0], "f16", "f16", names[1]]
-    if len(names) != 4 or names[1] not in RESULTS:
-        raise unsupported(instruction, "has types that are not supported")
-    allowed = RESULTS[names[1]]
-    fits = names[1] == names[2] or any({names[1], names[2]} <= {*pair} for pair in BYTES)
-    if not fits or names[0] not in allowed or names[3] not in allowed:
+    if len(names) != 4 or not all(may_multiply(n, *names[1:3]) for n in (names[0], names[3])):
         raise unsupported(instruction, "has types that are not supported")
     d, a, b, c = (ELEMENTS[name] for name in names)
     return d, a, b, c
@@ -562,7 +564,7 @@ def store_fragment(part: _Fragment, registers: tuple[Reader, ...], lanes: Lanes)
 
 
 def _fragment(
-    decoder: OperandDecoder, instruction: Instruction, role: str, address: Address, stride: Any
+    decoder: OperandDecoder, instruction: Instruction, role: str, address: Operand, stride: Any
 ) -> _Fragment:
     shape = shape_of(instruction.modifiers)
     name = next((m for m in instruction.modifiers if m in ELEMENTS), "")
@@ -605,8 +607,6 @@ def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
     registers, where = instruction.operands[:2]
     if what == "store":
         registers, where = where, registers
-    if not isinstance(where, Address):
-        raise unsupported(instruction, "has no address")
     stride = instruction.operands[2] if len(instruction.operands) > 2 else None
     part = _fragment(decoder, instruction, role, where, stride)
     operands = elements(registers)

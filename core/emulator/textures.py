@@ -9,8 +9,9 @@ and sums of bytes are rounded follows an H200. Instructions are `tex`, `tld4`, `
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,15 @@ _S32, _U32 = TYPES["s32"], TYPES["u32"]
 
 
 @dataclass(frozen=True)
+class _Tap:
+    """A texel's number along one axis, its weight in 256ths, and whether it lies inside."""
+
+    index: Ints
+    weight: Ints
+    inside: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class _Texels:
     """A texture of a launch: the bytes it lies in, how it is read, its extents, x last."""
 
@@ -54,45 +64,48 @@ class _Texels:
     @property
     def channels(self) -> int:
         """Numbers in one texel."""
-        return int(np.prod(self.shape[self.texture.dimensions :], dtype=np.int64))
+        return math.prod(self.shape[self.texture.dimensions :])
 
-    def at(self, index: Sequence[NDArray[np.int64]], inside: NDArray[np.bool_]) -> NDArray[Any]:
-        """Texels as numbers of their own type, shape (lanes, channels); 0 where not `inside`."""
-        count = int(np.prod(self.shape, dtype=np.int64))
-        rows = self.region.view(self.dtype)[:count].reshape(-1, self.channels)
+    def taps(self, at: Sequence[NDArray[Any]], *, is_linear: bool) -> list[list[_Tap]]:
+        """The texels that coordinates name, `at` x first: along each axis one or two, x last."""
+        found = []
+        for c, n in zip(reversed(at), self.extents[-len(at) :], strict=True):
+            if c.dtype.kind == "f":
+                found.append(_taps(self.texture, c.astype(np.float64), n, is_linear=is_linear))
+            else:  # of `tex1Dfetch`: beyond the end it gives 0
+                index = c.astype(np.int64)
+                found.append([_Tap(index, np.full_like(index, _STEPS), _is_within(index, n))])
+        return found
+
+    def at(self, taps: Sequence[_Tap], layer: Ints | None) -> NDArray[Any]:
+        """Texels as numbers of their own type, (lanes, channels); 0 for those not inside."""
+        index = [tap.index for tap in taps]
+        if layer is not None:
+            index.insert(0, layer)
+        rows = self.region.view(self.dtype)[: math.prod(self.shape)].reshape(-1, self.channels)
         place = np.zeros_like(index[0])
         for extent, i in zip(self.extents, index, strict=True):
             place = place * extent + np.clip(i, 0, extent - 1)
+        inside = np.logical_and.reduce([tap.inside for tap in taps])
         return np.where(inside[:, None], rows[place], self.dtype.type(0))
+
+
+def _is_within(index: Ints, n: int) -> NDArray[np.bool_]:
+    return (index >= 0) & (index < n)
 
 
 def _sampled(
     texels: _Texels, coordinates: Sequence[NDArray[np.float32]], layer: Ints | None
 ) -> NDArray[np.float64]:
     """Floats of a fetch, shape (lanes, channels); `coordinates` are x first."""
-    axes = texels.extents[-len(coordinates) :]
-    along = [
-        _taps(texels.texture, c.astype(np.float64), n)
-        for c, n in zip(reversed(coordinates), axes, strict=True)
-    ]
+    along = texels.taps(coordinates, is_linear=texels.texture.is_linear)
     total = np.zeros((len(coordinates[0]), texels.channels))
     for taps, weight in zip(itertools.product(*along), _weights(along), strict=True):
-        inside = np.logical_and.reduce([tap.inside for tap in taps])
-        raw = texels.at(_with_layer(texels, [tap.index for tap in taps], layer), inside)
-        total += weight[:, None] / _STEPS * _as_floats(raw)
+        total += weight[:, None] / _STEPS * _as_floats(texels.at(taps, layer))
     if texels.texture.is_linear and texels.dtype == np.uint8:  # as measured on an H200
         sums = np.rint(total * 255 * _STEPS).astype(np.int64)
         total = (sums + ((sums + 128) >> 8)) / _UNORM16
     return total
-
-
-@dataclass(frozen=True)
-class _Tap:
-    """A texel's number along one axis, its weight in 256ths, and whether it lies inside."""
-
-    index: Ints
-    weight: Ints
-    inside: NDArray[np.bool_]
 
 
 def _weights(along: Sequence[Sequence[_Tap]]) -> list[Ints]:
@@ -112,10 +125,10 @@ def _weights(along: Sequence[Sequence[_Tap]]) -> list[Ints]:
     return found
 
 
-def _taps(texture: Texture, c: NDArray[np.float64], n: int) -> list[_Tap]:
+def _taps(texture: Texture, c: NDArray[np.float64], n: int, *, is_linear: bool) -> list[_Tap]:
     """The one texel, or the two of a linear filter, that a coordinate names on an axis of n."""
     x = np.clip(np.nan_to_num(c) * (n if texture.is_normalized else 1), -_FAR, _FAR)
-    if not texture.is_linear:
+    if not is_linear:
         return [_tap(texture, np.floor(x).astype(np.int64), np.full(x.shape, _STEPS), n)]
     fixed = np.floor((x - 0.5) * _STEPS + 0.5).astype(np.int64)
     first, rest = fixed // _STEPS, fixed % _STEPS
@@ -125,19 +138,13 @@ def _taps(texture: Texture, c: NDArray[np.float64], n: int) -> list[_Tap]:
 def _tap(texture: Texture, index: Ints, weight: Ints, n: int) -> _Tap:
     inside = np.ones(index.shape, bool)
     if texture.mode == "border":
-        return _Tap(index, weight, (index >= 0) & (index < n))
+        return _Tap(index, weight, _is_within(index, n))
     if texture.is_normalized and texture.mode == "wrap":
         return _Tap(index % n, weight, inside)
     if texture.is_normalized and texture.mode == "mirror":
         turned = index % (2 * n)
         return _Tap(np.minimum(turned, 2 * n - 1 - turned), weight, inside)
     return _Tap(np.clip(index, 0, n - 1), weight, inside)
-
-
-def _with_layer(texels: _Texels, index: list[Ints], layer: Ints | None) -> list[Ints]:
-    if layer is None:
-        return index
-    return [np.clip(layer, 0, texels.extents[0] - 1), *index]
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -149,7 +156,7 @@ def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _four(values: NDArray[Any]) -> NDArray[Any]:
-    """_Texels with four channels: those that are missing are 0, 0 and 1."""
+    """Texels with four channels: those that are missing are 0, 0 and 1."""
     missing = np.tile(np.array([0, 0, 0, 1], values.dtype), (len(values), 1))
     missing[:, : values.shape[1]] = values[:, :4]
     return missing
@@ -226,37 +233,17 @@ class _Fetch:
         return _as_floats(self._whole(texels, at, layers))
 
     def _whole(self, texels: _Texels, at: list[NDArray[Any]], layers: Ints | None) -> NDArray[Any]:
-        """_Texels by their numbers; `tex1Dfetch` beyond the end gives 0."""
-        if at[0].dtype.kind != "f":
-            index = [c.astype(np.int64) for c in reversed(at)]
-            extents = texels.extents[-len(index) :]
-            inside = [(i >= 0) & (i < n) for i, n in zip(index, extents, strict=True)]
-            return texels.at(
-                _with_layer(texels, index, layers), np.logical_and.reduce(inside, axis=0)
-            )
-        axes = texels.extents[-len(at) :]
-        point = replace(texels.texture, is_linear=False)
-        taps = [
-            _taps(point, c.astype(np.float64), n)[0]
-            for c, n in zip(reversed(at), axes, strict=True)
-        ]
-        inside = np.logical_and.reduce([tap.inside for tap in taps])
-        return texels.at(_with_layer(texels, [tap.index for tap in taps], layers), inside)
+        """Texels by their numbers, or the nearest ones."""
+        return texels.at([one for (one,) in texels.taps(at, is_linear=False)], layers)
 
     def _gathered(
         self, texels: _Texels, at: list[NDArray[Any]], layers: Ints | None
     ) -> NDArray[Any]:
         """One channel of the four texels that a linear filter would take."""
-        linear = replace(texels.texture, is_linear=True)
-        rows, columns = (
-            _taps(linear, c.astype(np.float64), n)
-            for c, n in zip(reversed(at), texels.extents[-2:], strict=True)
-        )
+        rows, columns = texels.taps(at, is_linear=True)
         found = []
         for row, column in _FOOTPRINT:
-            y, x = rows[row], columns[column]
-            inside = y.inside & x.inside
-            raw = texels.at(_with_layer(texels, [y.index, x.index], layers), inside)
+            raw = texels.at([rows[row], columns[column]], layers)
             values = _as_floats(raw) if self.kind.is_float else raw
             found.append(_four(values)[:, self.channel])
         return np.stack(found, axis=1).astype(self.kind.dtype)
@@ -306,7 +293,7 @@ class _SurfaceAccess:
             layer = lanes.read(self.access.layer)[chosen].astype(np.int64)
             place = np.clip(layer, 0, texels.extents[0] - 1)
         for c, n in zip(at[:0:-1], extents[:-1], strict=True):
-            inside &= (c >= 0) & (c < n)
+            inside &= _is_within(c, n)
             place = place * n + np.clip(c, 0, n - 1)
         if self.mode == "trap" and not inside.all():
             sizes = " x ".join(str(n) for n in reversed(extents))

@@ -21,41 +21,26 @@ wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.control_flow import must_pass, reaches
 from core.emulator.events import Mask
-from core.emulator.geometry import Geometry
-from core.emulator.machine_state import Group
+from core.emulator.machine_state import Group, MachineState
 from core.launch import WARP
 
 Lanes = NDArray[np.intp]
-Place = Callable[[int, int, int, int], int]
-"""Where a lane is in a shallower call: from a pc, its depth, the lane, and the depth asked for."""
-Ways = Callable[[int, int], bool]  # something about the ways from one pc to another one
 
 
 class Parties:
     """The party of each lane, as a number within its warp. At first a warp is one, number 0."""
 
-    def __init__(
-        self,
-        geometry: Geometry,
-        place: Place,
-        must_pass: Ways,
-        reaches: Ways,
-        sleeps: Callable[[int], bool],
-    ) -> None:
-        """`must_pass`: whether all ways from a pc lead to another; `reaches`: whether one does.
-
-        `sleeps`: whether lanes at a pc sleep.
-        """
+    def __init__(self, state: MachineState) -> None:
         self.is_open = False  # whether any lane has yielded
-        self._geometry, self._place = geometry, place
-        self._must_pass, self._reaches, self._sleeps = must_pass, reaches, sleeps
+        self._state, self._geometry = state, state.geometry
         self._number = np.zeros(0, np.int32)
         self._elder = np.zeros(0, np.int32)  # the party that a lane's was parted from, -1 for none
         self._waits = np.zeros(0, bool)  # it has yielded, and not gone on since
@@ -205,7 +190,7 @@ class Parties:
         party = self._by_warp(lanes, self._number)
         found = {}
         for other in others:
-            if other.yielded and not self._sleeps(other.pc):
+            if other.yielded and self._state.op_at(other.pc).instruction.opcode != "nanosleep":
                 beside = other.lanes(self._geometry.lanes)
                 beside = beside[party[self._warp[beside]] > self._number[beside]]
                 for warp in np.unique(self._warp[beside]).tolist():
@@ -216,11 +201,12 @@ class Parties:
         """Whether a group stands where this one has to come, and so waits for it."""
         if other.depth > group.depth:
             return False
-        return self._must_pass(self._place(group.pc, group.depth, lane, other.depth), other.pc)
+        here = self._state.place_of(group.pc, group.depth, lane, other.depth)
+        return self._state.image.has_way(must_pass, here, other.pc)
 
     def _rejoin(self, lanes: Lanes, group: Group, others: list[Group]) -> bool:
         """Lanes yield where others have: who has not come past these waits for them."""
-        here = self._place(group.pc, group.depth, int(lanes[0]), 0)
+        here = self._state.place_of(group.pc, group.depth, int(lanes[0]), 0)
         own = self._by_warp(lanes, self._number)
         changed = False
         for other in others:
@@ -228,8 +214,9 @@ class Parties:
             before = before[self._waits[before] & (own[self._warp[before]] >= 0)]
             if not len(before):
                 continue
-            there = self._place(other.pc, other.depth, int(before[0]), 0)
-            if self._reaches(there, here) and not self._reaches(here, there):
+            there = self._state.place_of(other.pc, other.depth, int(before[0]), 0)
+            has_way = self._state.image.has_way
+            if has_way(reaches, there, here) and not has_way(reaches, here, there):
                 continue
             number = self._by_warp(before, self._number)
             mine = (self._elder >= 0) & (self._elder == number[self._warp])

@@ -87,15 +87,9 @@ class WarpSync:
             assert mate.mask is not None
             mask = mask | mate.mask
         first = next((m for m in (group, *mates) if m.expected is not None), group)
-        return Group(
-            pc,
-            group.depth,
-            mask,
-            group.warp,
-            forced=group.forced,
-            expected=first.expected,
-            places=first.places,
-        )
+        whole = Group(pc, group.depth, mask, group.warp, forced=group.forced)
+        whole.expected, whole.places = first.expected, first.places
+        return whole
 
     def _those_ready(
         self, members: NDArray[Any], group: Group, pc: int, also: Mask | None = None
@@ -121,17 +115,9 @@ class WarpSync:
             return None
         self.state.exclusive = False
         places = self._places_of(missing) if group.expected is None else group.places
-        self.queue.held.append(
-            Group(
-                pc,
-                group.depth,
-                lack,
-                group.warp,
-                self.state.tick - 1,
-                expected=expected,
-                places=places,
-            )
-        )
+        held = Group(pc, group.depth, lack, group.warp, self.state.tick - 1)
+        held.expected, held.places = expected, places
+        self.queue.held.append(held)
         return group.mask & ~lack
 
     def _places_of(self, lanes: Mask) -> frozenset[int] | None:
@@ -141,7 +127,7 @@ class WarpSync:
         for group in (*self.queue.groups, *self.queue.held, *parked):
             here = left if group.mask is None else left & group.mask
             if here.any():
-                found.add(self.state.kernel_pc(group.pc, group.depth, int(here.argmax())))
+                found.add(self.state.place_of(group.pc, group.depth, int(here.argmax()), 0))
                 left = left & ~here
         return None if left.any() else frozenset(found)
 
@@ -158,7 +144,7 @@ class WarpSync:
             return False
         if "debug" not in self.state.image.module.target:
             return True
-        here = self.state.kernel_pc(pc, group.depth, int(group.lanes(self.state.count)[0]))
+        here = self.state.place_of(pc, group.depth, int(group.lanes(self.state.count)[0]), 0)
         code = self.state.image.code_at(here)
         return all(may_end_apart(code, here, place) for place in group.places)
 

@@ -27,16 +27,15 @@ from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, ParameterAccess, Reader
 from core.emulator.scheduling import RunQueue
 from core.emulator.tensor_cores import (
-    BYTES,
     ELEMENTS,
     KEPT_OF_SMALL,
-    RESULTS,
     Element,
     Shape,
     floats,
     gather,
     gather_result,
     integers,
+    may_multiply,
     scatter_result,
     shape_of,
 )
@@ -346,8 +345,7 @@ def _multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
 
 def _known(shape: Shape, names: list[str]) -> bool:
     d, a, b = names
-    fits = a == b or any({a, b} <= {*pair} for pair in BYTES)
-    if not fits or a not in _DEPTHS or d not in RESULTS[a]:
+    if a not in _DEPTHS or not may_multiply(d, a, b):
         return False
     wide = a not in ("s8", "u8") or shape.n in (8, 24) or shape.n % 16 == 0
     return shape.m == 64 and shape.k == _DEPTHS[a] and shape.n in range(8, 257, 8) and wide
@@ -368,12 +366,10 @@ def _options(
         raise unsupported(instruction, "has the wrong number of operands")
     if not wanted:
         return (False, False), (False, False)
-    signs = values[0] == -1, values[1] == -1
-    if wanted == 2:
-        return signs, (False, False)
-    if wanted == 3:
-        return signs, (False, values[2] == 1)
-    return signs, (values[2] == 1, values[3] == 1)
+    signs, transposes = values[:2], values[2:]
+    if len(transposes) < 2:  # what lies in registers, or has other elements, is never transposed
+        transposes = [0, *(transposes or [0])]
+    return (signs[0] == -1, signs[1] == -1), (transposes[0] == 1, transposes[1] == 1)
 
 
 # Warps that begin together.
@@ -398,15 +394,8 @@ def _met(lanes: Lanes) -> Lanes | None:
     lacking = _lacking(here, come, lanes)
     if is_forced and lacking.any():
         missing = np.flatnonzero(_of_warpgroups(lacking, lanes) & ~here)
-        state.fault(
-            "divergent_warp",
-            lanes.pc,
-            lanes.group.depth,
-            np.flatnonzero(lacking),
-            missing,
-            detail="warpgroup",
-            tick=lanes.group.since,
-        )
+        stuck, since = np.flatnonzero(lacking), lanes.group.since
+        lanes.fault("divergent_warp", stuck, "warpgroup", others=missing, tick=since)
         lacking = np.zeros_like(lacking)
     lanes.group.forced = False
     if not mates and not lacking.any():
@@ -490,6 +479,8 @@ def _lacking(mask: Mask, come: Callable[[Mask, Lanes], Mask], lanes: Lanes) -> M
 
 
 _Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
+_Place = tuple[int, int] | int | tuple[int, str, int]
+"""A slot of a frame, a place in a thread's own memory, or a parameter of a frame, by offset."""
 
 
 @dataclass(frozen=True)
@@ -515,11 +506,8 @@ class Products:
         self._done: _Numbers = np.zeros(state.count, np.int64)  # waited for, up to here
         self._latest: _Numbers = np.zeros(state.count, np.int64)
         self._fenced = np.zeros(state.count, bool)
-        self._results: dict[tuple[int, int], _Numbers] = {}  # by frame and slot
-        self._factors: dict[tuple[int, int], _Numbers] = {}
-        self._local: dict[int, _Numbers] = {}  # copies of results, by place in a thread's memory
-        # Those in parameters, by frame, name and offset in bytes.
-        self._parameters: dict[tuple[int, str, int], _Numbers] = {}
+        self._results: dict[_Place, _Numbers] = {}  # of the latest product whose result is there
+        self._factors: dict[_Place, _Numbers] = {}
         self._uses: dict[int, _Uses] = {}
         self._makers: dict[int, Makers] = {}  # by function
         # By product, and whether it adds: the loads of its registers, and which element each is.
@@ -544,11 +532,10 @@ class Products:
 
         `adds`: it uses what its result's registers held before.
         """
-        state, pc, depth = self.state, lanes.pc, lanes.group.depth
-        active = lanes.active
+        pc, depth, active = lanes.pc, lanes.group.depth, lanes.active
         unready = np.flatnonzero(active & ~self._fenced)
         if len(unready):
-            state.fault("no_wgmma_fence", pc, depth, unready)
+            lanes.fault("no_wgmma_fence", unready)
             self._fenced[unready] = True
         frame = lanes.frame
         self._check(frame, sources, active, pc, depth, "reads")
@@ -657,8 +644,6 @@ class Products:
             self.state.watcher = None
             self._results.clear()
             self._factors.clear()
-            self._local.clear()
-            self._parameters.clear()
 
     # -- faults -----------------------------------------------------------------------------
 
@@ -668,13 +653,8 @@ class Products:
         whole = np.zeros((len(warp_rows(present, self.state.geometry, 0)), 32), bool)
         whole[warps] = True
         of_warps = lanes_of_rows(whole, self.state.geometry)
-        self.state.fault(
-            "divergent_warp",
-            lanes.pc,
-            lanes.group.depth,
-            np.flatnonzero(present & of_warps),
-            np.flatnonzero(~present & of_warps),
-        )
+        missing = np.flatnonzero(~present & of_warps)
+        lanes.fault("divergent_warp", np.flatnonzero(present & of_warps), others=missing)
 
     def _open_in(self, numbers: _Numbers | None, active: Mask) -> Mask | None:
         """The lanes whose register a product, not waited for, uses."""
@@ -705,12 +685,11 @@ class Products:
         uses = self._uses.get(op.instruction.pc)
         if uses is None:
             uses = self._uses[op.instruction.pc] = _uses(frame, op)
-        key = id(frame)
-        known = self._results, self._factors
-        if not any((key, s) in k for s in (*uses.reads, *uses.writes) for k in known) and not (
-            self._local and op.kind is Kind.MEMORY
-        ):
-            return
+        slots = {(id(frame), slot) for slot in (*uses.reads, *uses.writes)}
+        if slots.isdisjoint(self._results) and slots.isdisjoint(self._factors):
+            has_copies = any(isinstance(place, int) for place in self._results)
+            if op.kind is not Kind.MEMORY or not has_copies:
+                return
         active = np.ones(self.state.count, bool) if group.mask is None else group.mask
         pc, depth = op.instruction.pc, group.depth
         self._tick = tick
@@ -730,11 +709,11 @@ class Products:
             bad = self._open_in(numbers, active)
             if bad is not None and numbers is not None:
                 self._fault(bad, numbers, pc, depth, "overwrites|reads")
-            self._set(self._results, (id(frame), slot), None, active)
+            self._set((id(frame), slot), None, active)
 
-    @staticmethod
-    def _set(into: dict[Any, _Numbers], key: Any, numbers: _Numbers | None, active: Mask) -> None:
-        """Some lanes' place holds what `numbers` says, or nothing that is watched."""
+    def _set(self, key: _Place, numbers: _Numbers | None, active: Mask) -> None:
+        """Some lanes' place holds the results that `numbers` says, or nothing that is watched."""
+        into = self._results
         old = into.get(key)
         if old is None and numbers is None:
             return
@@ -747,21 +726,19 @@ class Products:
     def _copy(self, frame: Frame, uses: _Uses, active: Mask) -> None:
         numbers = self._results.get((id(frame), uses.reads[0])) if uses.reads else None
         for slot in uses.writes:
-            self._set(self._results, (id(frame), slot), numbers, active)
+            self._set((id(frame), slot), numbers, active)
 
     def _memory(self, frame: Frame, op: Op, uses: _Uses, active: Mask, pc: int, depth: int) -> None:
         access = op.payload
         address = access.address(frame.registers)
         first = int(address[0] if address.size == 1 else address[int(active.argmax())])
         local = LOCAL_WINDOW <= first < 2 * LOCAL_WINDOW
-        if access.kind == "store" and local:
-            for i, slot in enumerate(uses.reads):
-                place = first + i * access.type.nbytes
-                self._set(self._local, place, self._results.get((id(frame), slot)), active)
-        elif access.kind == "load" and local:
-            for i, slot in enumerate(uses.writes):
-                place = first + i * access.type.nbytes
-                self._set(self._results, (id(frame), slot), self._local.get(place), active)
+        if access.kind in ("load", "store") and local:
+            is_store = access.kind == "store"
+            for i, slot in enumerate(uses.reads if is_store else uses.writes):
+                register, place = (id(frame), slot), first + i * access.type.nbytes
+                source, to = (register, place) if is_store else (place, register)
+                self._set(to, self._results.get(source), active)
         else:
             self._check(frame, uses.reads, active, pc, depth, "reads")
             self._overwritten(frame, uses, active, pc, depth)
@@ -775,22 +752,25 @@ class Products:
         for i, operand in enumerate(part):
             place = id(frame), name, first + i * access.types.nbytes
             slot = frame.code.slots.get(operand.name) if isinstance(operand, Register) else None
-            if access.is_load and slot is not None:
-                self._set(self._results, (id(frame), slot), self._parameters.get(place), active)
-            elif not access.is_load:
-                numbers = None if slot is None else self._results.get((id(frame), slot))
-                self._set(self._parameters, place, numbers, active)
+            register = None if slot is None else (id(frame), slot)
+            if not access.is_load:
+                self._set(place, None if register is None else self._results.get(register), active)
+            elif register is not None:
+                self._set(register, self._results.get(place), active)
 
     def passed(
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
     ) -> None:
         """A parameter goes from one frame to another, as a call or its end passes it."""
         active = np.ones(self.state.count, bool) if mask is None else mask
-        for key in [k for k in self._parameters if k[:2] == (id(to), to_name)]:
-            self._set(self._parameters, key, None, active)
-        for (frame, name, offset), numbers in list(self._parameters.items()):
+        parameters = [k for k in self._results if isinstance(k, tuple) and len(k) == 3]
+        for key in parameters:
+            if key[:2] == (id(to), to_name):
+                self._set(key, None, active)
+        for frame, name, offset in parameters:
             if (frame, name) == (id(source), source_name):
-                self._set(self._parameters, (id(to), to_name, offset), numbers, active)
+                held = self._results[frame, name, offset]
+                self._set((id(to), to_name, offset), held, active)
 
 
 def _uses(frame: Frame, op: Op) -> _Uses:

@@ -200,7 +200,6 @@ class Variable:
     nbytes: int  # 0 for an unsized `extern .shared` array
     align: int
     initial: bytes | None = None
-    extern: bool = False
     relocations: tuple[Relocation, ...] = ()
     is_pointer: bool = False  # a parameter that is declared as one (`.ptr`)
 

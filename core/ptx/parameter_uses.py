@@ -26,7 +26,7 @@ from core.ptx.ast import (
     Vector,
     registers,
 )
-from core.ptx.dataflow import results, sources
+from core.ptx.dataflow import reads, results, sources
 from core.ptx.opcodes import opcode_of, space_of
 from core.ptx.types import PRED, TYPES
 
@@ -305,7 +305,7 @@ class _Flow:
         accesses = [i for i in self.accesses if place in self._bases_of(_address_in(i))]
         if accesses:
             return self._pointer(place, nbytes, accesses)
-        read = {n for i in self.code for n in registers(*sources(i), *_guard(i))}
+        read = {name for instruction in self.code for name in reads(instruction)}
         if not read & set(starts):
             return ParameterUse(place, nbytes, "unused", "uint8" if is_pointer else "")
         if is_pointer:
@@ -406,10 +406,6 @@ def _type(instruction: Instruction) -> int:
     """The bytes of one element of an access."""
     kind = next((m for m in instruction.modifiers if m in TYPES), "b32")
     return TYPES[kind].nbytes
-
-
-def _guard(instruction: Instruction) -> tuple[Register, ...]:
-    return () if instruction.guard is None else (instruction.guard,)
 
 
 def _memory_address(instruction: Instruction) -> Address | None:

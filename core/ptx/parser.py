@@ -189,13 +189,13 @@ _SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local"
 _MOST_BYTES = 1 << 31  # of one variable, as nvcc has it
 
 
-def _variables(cursor: Cursor, *, extern: bool) -> list[Variable]:
+def _variables(cursor: Cursor) -> list[Variable]:
     """`.space .align N .type name[dims] = {…}, …;`"""
     space = _SPACES[cursor.take().text]
     align, kind, vector = _alignment_and_type(cursor)
     found = []
     while True:
-        found.append(_variable(cursor, space, align, kind, vector, extern=extern))
+        found.append(_variable(cursor, space, align, kind, vector))
         if cursor.take().text == ";":
             return found
 
@@ -243,9 +243,7 @@ def _skip_pointer_attributes(cursor: Cursor) -> bool:
     return is_pointer
 
 
-def _variable(
-    cursor: Cursor, space: str, align: int, kind: PtxType, vector: int, *, extern: bool = False
-) -> Variable:
+def _variable(cursor: Cursor, space: str, align: int, kind: PtxType, vector: int) -> Variable:
     """`name[dims] = {…}`."""
     name = cursor.take("word")
     count, unsized = vector, False
@@ -264,12 +262,8 @@ def _variable(
     relocations: tuple[Relocation, ...] = ()
     if cursor.accept("="):
         initial, relocations = _parse_initialiser(cursor, kind, 0 if unsized else count)
-    nbytes = 0 if unsized and initial is None else count * kind.nbytes
-    if initial is not None and unsized:
-        nbytes = len(initial)
-    return Variable(
-        name.text, space, kind, nbytes, align or kind.nbytes, initial, extern, relocations
-    )
+    nbytes = len(initial or b"") if unsized else count * kind.nbytes
+    return Variable(name.text, space, kind, nbytes, align or kind.nbytes, initial, relocations)
 
 
 # Operands of PTX instructions, and the scopes that their names live in.
@@ -602,14 +596,13 @@ class _Parser:
 
     def _declaration(self) -> None:
         cursor = self.cursor
-        linkage = set()
         while cursor.peek().text in _LINKAGE:
-            linkage.add(cursor.take().text)
+            cursor.take()
         token = cursor.peek()
         if token.text in (".entry", ".func"):
             self._function()
         elif token.text in _SPACES:
-            for found in _variables(cursor, extern=".extern" in linkage):
+            for found in _variables(cursor):
                 self.variables[found.name] = found
         else:
             raise PtxSyntaxError(token.line, f"expected a directive, found {token.text!r}.")
@@ -738,7 +731,7 @@ class _Parser:
             cursor.expect(";")
             found.append(scope.declare_variable(parameter))
         elif token.text in _SPACES:
-            for declared in _variables(cursor, extern=False):
+            for declared in _variables(cursor):
                 if declared.space in ("global", "const"):  # one for all, as at module scope
                     one = scope.declare_variable(declared, f"{function}::")
                     self.variables[one.name] = one

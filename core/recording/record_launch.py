@@ -439,15 +439,15 @@ class _Recording:
             machine.run()
         except BudgetExceeded as error:  # findings until then are kept
             over = error
-        if machine.stuck and self._may_wait_for_others(len(blocks)):
+        if machine.queue.stuck and self._may_wait_for_others(len(blocks)):
             raise _BlocksWait
         if hazards is not None:
-            hazards.finish(is_whole=over is None and not machine.stuck)
+            hazards.finish(is_whole=over is None and not machine.queue.stuck)
         if over is None or not may_drop:
             for key, sums in tally.sums.items():
                 self.tally.add(*key, sums)
-            self.issued += machine.tick
-            self.prints += machine.printed
+            self.issued += machine.state.tick
+            self.prints += machine.state.printed
             if record is not None:
                 self.records.append(record)
         reporter = Reporter(self.program, geometry)

@@ -77,7 +77,7 @@ class Explaining(QObject):
 
     def __init__(self, window: Window) -> None:
         super().__init__(window)
-        self.window_, self.session = window, window.session
+        self.main, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
         self.panel.closed.connect(lambda: window.session.update(question=None))
         self.sessions = [window.session]
@@ -95,7 +95,7 @@ class Explaining(QObject):
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
         pointer = QCursor.pos()
-        self._beside = self.window_.mapFromGlobal(pointer) if here else None
+        self._beside = self.main.mapFromGlobal(pointer) if here else None
         self._view = self._view_at(pointer) if here else self._view_of(topic)
         if self.session.question == topic:
             self._answer(topic)
@@ -103,7 +103,7 @@ class Explaining(QObject):
 
     def why(self) -> None:
         """Explain what is looked at, or close the explanation if it is open."""
-        page = self.window_.pages.current
+        page = self.main.pages.current
         if self.session.question is not None:
             self.close()
         elif (found := page.explanation()) is not None:
@@ -116,7 +116,7 @@ class Explaining(QObject):
         if self.session.page == "compare":
             chosen = self.session.compared_view.lower()
             return chosen if chosen in SPACES.values() else ""
-        page = self.window_.step_page
+        page = self.main.step_page
         seen = [name for name in SPACES if page.in_front(name)]
         if len(seen) == 1:
             return SPACES[seen[0]]
@@ -133,7 +133,7 @@ class Explaining(QObject):
 
     def _veil(self, _: object) -> None:
         """An open explanation would answer the question; what was refused is no longer true."""
-        self.window_.message.take_back(self._told)
+        self.main.message.take_back(self._told)
         if self.session.hides("why"):
             self.close()
 
@@ -142,9 +142,7 @@ class Explaining(QObject):
             self.panel.hide()
         elif self.session.hides("why"):
             self.close()
-            self._told = self.window_.message.tell(
-                f"{ANSWER_FIRST}: then Why? explains the number."
-            )
+            self._told = self.main.message.tell(f"{ANSWER_FIRST}: then Why? explains the number.")
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None
@@ -157,15 +155,15 @@ class Explaining(QObject):
 
     def _view_of(self, topic: Topic) -> QRect | None:
         """The visible view that shows what is asked about, if there is one."""
-        page = self.window_.step_page
+        page = self.main.step_page
         if isinstance(topic, Step):
             return self._place_of(page.shared if topic.space == "shared" else page.warp)
         return self._place_of(page.matrices if isinstance(topic, Fetched) else None)
 
     def _place_of(self, view: QWidget | None) -> QRect | None:
-        if view is None or not view.isVisible() or view.window() is not self.window_:
+        if view is None or not view.isVisible() or view.window() is not self.main:
             return None
         box = view.rect()
         if self.session.large and isinstance(view, SharedView):  # there is no room beside it
             box = view.explained()
-        return box.translated(view.mapTo(self.window_, QPoint(0, 0)))
+        return box.translated(view.mapTo(self.main, QPoint(0, 0)))

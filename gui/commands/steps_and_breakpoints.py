@@ -26,7 +26,7 @@ class Stopping(QObject):
         self, window: QWidget, session: Session, source: SourceView, message: MessageBar
     ) -> None:
         super().__init__(window)
-        self.window_, self.session = window, session
+        self.main, self.session = window, session
         self.source, self.message = source, message
 
     def ask_for_step(self) -> None:
@@ -35,7 +35,7 @@ class Stopping(QObject):
         if last < 0:
             return
         hint, now = f"0 to {grouped(last)}, as in links", self.session.step
-        number = ask_number(self.window_, "Go to step", hint, now, last, action="Go")
+        number = ask_number(self.main, "Go to step", hint, now, last, action="Go")
         if number is not None:
             self.session.update(playing=0, step=number)
 
@@ -99,7 +99,7 @@ class Stopping(QObject):
     def ask_for_element(self) -> None:
         now = self.session.element
         text = ask_text(
-            self.window_,
+            self.main,
             "Select an element",
             "An array's name and the index, such as A[0,2]",
             text=index_text(*now) if now is not None else "",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.devices.device_table import Capability, Device
     from core.devices.occupancy import Resources
     from core.gpu.benchmark_result import BenchmarkResult
-    from core.ladder import Ladder
+    from core.ladder import Ladder, Rung
     from core.launch import Workload
     from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
@@ -395,34 +395,23 @@ def intensities_job(
     counted as compiled, which takes a fraction of the time: the loads from global memory are those
     of the source unless the compiler drops some.
     """
-    from core.models.ceiling_counts import measure_rung
+    from core.models.ceiling_counts import known_intensity, measure_rung
+
+    def counted(rung: Rung, parameters: Mapping[str, int]) -> float | None:
+        return measure_rung(rung, parameters, written=False).intensity
 
     wanted = list(runs)
-    for run in wanted:
-        found = None if run.key in known or is_cancelled() else _counted_before(ladder, run)
-        if found is not None:
-            known.add(run.key)
-            tell(run.key, found)
-    for run in wanted if count else ():
-        if run.key in known or is_cancelled():
-            continue
-        known.add(run.key)
-        try:
-            counts = measure_rung(ladder[run.rung], run.parameters, written=False)
-        except (TilescopeError, KeyError):
-            known.discard(run.key)  # cancelled, or a result of another version's rung
-            continue
-        if counts.intensity:
-            tell(run.key, counts.intensity)
-
-
-def _counted_before(ladder: Ladder, run: Run) -> float | None:
-    from core.models.ceiling_counts import known_intensity
-
-    try:
-        return known_intensity(ladder[run.rung], run.parameters)
-    except (TilescopeError, KeyError):  # a result of another version's rung
-        return None
+    for intensity_of in (known_intensity, counted) if count else (known_intensity,):
+        for run in wanted:
+            if run.key in known or is_cancelled():
+                continue
+            try:
+                found = intensity_of(ladder[run.rung], run.parameters)
+            except (TilescopeError, KeyError):  # cancelled, or a rung of another version
+                continue
+            if found:
+                known.add(run.key)
+                tell(run.key, found)
 
 
 def devices_job(_: Progress) -> tuple[Device, ...]:

@@ -221,7 +221,6 @@ class ResultRow:
 
 
 def _result_row(measured: Measured) -> ResultRow:
-    """A result as a row."""
     result = measured.result
     trouble = "wrong result" if result.ok is False else ""
     if measured.failure is not None:
@@ -256,7 +255,6 @@ def _notes(measured: Measured) -> str:
 
 
 def _failure_row(outcome: Outcome) -> ResultRow:
-    """A point that gave nothing, as a row."""
     assert outcome.failure is not None
     return ResultRow(
         title=outcome.point.title,
@@ -912,7 +910,6 @@ def _gpus(devices: Sequence[DeviceReport]) -> str:
 
 
 def _point_text(point: Point | BenchmarkResult) -> str:
-    """A kernel and its parameters in short."""
     sizes = parameters_text(point.parameters)
     return f"{point.title} ({sizes})" if sizes else point.title
 
@@ -954,7 +951,6 @@ def _readings_text(readings: Readings) -> str:
 
 
 def _ended_sentence(model: BenchModel) -> str:
-    """How the last sweep ended."""
     parts = []
     if model.failed:
         kinds = ", ".join(

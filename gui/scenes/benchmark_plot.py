@@ -109,7 +109,6 @@ def simple_results(measured: Sequence[Measured], keys: frozenset[str]) -> tuple[
 
 
 def _is_library(result: BenchmarkResult) -> bool:
-    """Whether it is cuBLAS's."""
     return result.architecture == "cuBLAS"
 
 
@@ -218,7 +217,6 @@ def _text(m: Measured, values: tuple[float, float, float], quantity: str) -> str
 
 
 def _amount(value: float, quantity: str) -> str:
-    """A value with its unit."""
     if quantity == "speedup":
         return f"×{value:.2f}"
     if quantity == "share":

@@ -21,7 +21,7 @@ from core.launch import WARP
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
 from core.wording import listing
-from gui.scenes.cached_per_object import last_for_each, once_for_each
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.names_of_elements_and_threads import elements_name, verb_of
 from gui.scenes.numbers_and_sentences import numbers_name
 
@@ -177,65 +177,52 @@ class _Loads:
 
     def of_element(self, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that loaded an element, each once, with the threads that did."""
-        count = self.upto(step)
-        found: dict[int, list[Ints]] = {}
-        for at, row in zip(self.steps[:count], self.rows(0, count), strict=True):
-            threads = np.flatnonzero(row == flat)
-            if len(threads):
-                found.setdefault(at, []).append(threads)
-        return [(at, np.unique(np.concatenate(rows))) for at, rows in found.items()]
+        places, threads = np.nonzero(self.rows(0, self.upto(step)) == flat)
+        steps = np.array(self.steps, np.int64)[places]
+        return [(int(at), np.unique(threads[steps == at])) for at in np.unique(steps)]
 
 
 PIECE = 8  # elements, of which copies mostly keep the order: 16 bytes of F16
 RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
 
 
-class _Origins:
-    """Which element of which global array each cell of shared memory holds a copy of."""
+class _Copies:
+    """Which element of which global array each byte of the block's shared memory is a copy of."""
 
     def __init__(self) -> None:
         self._recent: list[tuple[int, int, Part]] = []
         self._names: list[str] = []
-        self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
-        self._arrays: dict[str, Array | SharedArray] = {}
+        self._which = np.empty(0, np.int16)  # of `_names`, -1 where it is no copy
+        self._flats = np.empty(0, np.int32)
 
-    def copy(self) -> _Origins:
+    def copy(self) -> _Copies:
         """As it is now, whatever is stored later."""
-        other = _Origins()
-        other._names, other._arrays = list(self._names), dict(self._arrays)
-        other._cells = {name: (a.copy(), b.copy()) for name, (a, b) in self._cells.items()}
+        other = _Copies()
+        other._names = list(self._names)
+        other._which, other._flats = self._which.copy(), self._flats.copy()
         return other
 
     def at_bytes(self, name: str, places: Ints) -> Ints:
         """The elements of global `name` whose copies lie at bytes of the block's shared memory."""
-        found = [EMPTY]
-        for shared, (names, flats) in self._cells.items():
-            array = self._arrays[shared]
-            if name in self._names and isinstance(array, SharedArray):
-                cells = (places - array.offset) // array.dtype.itemsize
-                cells = cells[(cells >= 0) & (cells < len(names))]
-                found.append(flats[cells[names[cells] == self._names.index(name)]])
-        return np.unique(np.concatenate(found))
+        if name not in self._names:
+            return EMPTY
+        places = places[places < len(self._which)]
+        mine = self._which[places] == self._names.index(name)
+        return np.unique(self._flats[places[mine]]).astype(np.int64)
 
     def loaded(self, name: str, part: Part, step: int) -> None:
         """A load from global memory: its values may be stored to shared memory next."""
-        if name not in self._names:
-            self._names.append(name)
-        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), step, part)]
+        self._recent = [*self._recent[-RECENT + 1 :], (self._number(name), step, part)]
 
     def stored(self, array: Array | SharedArray, part: Part) -> None:
         """A store to shared memory: each lane's value is looked for in its latest loads.
 
         Numbers of 16 bits repeat within one load, so those at the same place in it come first.
         """
-        name, size = array.name, array.nbytes // array.dtype.itemsize
-        self._arrays[name] = array
-        names, flats = self._cells.setdefault(
-            name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
-        )
         live = np.flatnonzero(part.elements >= 0)
         cells, values = part.elements[live], part.values[live]
-        names[cells], flats[cells] = -1, -1
+        places = _bytes_of(array, cells)
+        self._put(places, -1, np.full(len(live), -1))
         open_lanes = np.ones(len(live), bool)
 
         def moves(load: Part) -> bool:
@@ -245,77 +232,51 @@ class _Origins:
         likely = sorted(self._recent, key=lambda r: (-r[1], moves(r[2])))
         for number, _, load in likely:
             same = open_lanes & (load.elements[live] >= 0) & (load.values[live] == values)
-            names[cells[same]] = number
-            flats[cells[same]] = load.elements[live[same]]
+            self._put(places[same], number, load.elements[live[same]])
             open_lanes &= ~same
             if not open_lanes.any():
                 break
 
-    def forget(self, places: Ints) -> bool:
-        """Bytes of the block's shared memory hold something else now; whether any was known."""
-        found = False
-        for shared, (names, flats) in self._cells.items():
-            array = self._arrays[shared]
-            if isinstance(array, SharedArray):
-                cells = (places - array.offset) // array.dtype.itemsize
-                cells = cells[(cells >= 0) & (cells < len(names))]
-                found |= bool((names[cells] >= 0).any())
-                names[cells], flats[cells] = -1, -1
-        return found
+    def landed(self, places: Ints, brought: Iterable[tuple[str, Ints, Ints]]) -> None:
+        """A bulk copy has overwritten bytes, and brought elements of arrays to some of them."""
+        self._put(places[:, None], -1, np.full(len(places), -1))
+        for name, to, flats in brought:
+            self._put(to[:, None], self._number(name), flats)
 
-    def read(self, name: str, part: Part) -> list[tuple[str, Ints]]:
+    def read(self, array: Array | SharedArray, part: Part) -> list[tuple[str, Ints]]:
         """A load from shared memory: for each global array, the element each thread gets."""
-        if name not in self._cells:
-            return []
-        names, flats = self._cells[name]
         live = part.elements >= 0
-        cell = np.where(live, part.elements, 0)
+        places = _bytes_of(array, np.where(live, part.elements, 0))[:, 0]
+        self._make_room(places)
         found = []
         for number, source in enumerate(self._names):
-            mine = live & (names[cell] == number)
+            mine = live & (self._which[places] == number)
             if mine.any():
-                found.append((source, np.where(mine, flats[cell], -1)))
+                found.append((source, np.where(mine, self._flats[places], -1).astype(np.int64)))
         return found
 
+    def _number(self, name: str) -> int:
+        if name not in self._names:
+            self._names.append(name)
+        return self._names.index(name)
 
-class _Landed:
-    """Which element of which global array bulk copies have brought to each byte of shared memory.
+    def _put(self, places: Ints, number: int, flats: Ints) -> None:
+        """Have bytes, a row for each element, hold copies of elements of an array."""
+        self._make_room(places)
+        self._which[places] = number
+        self._flats[places] = flats[:, None]
 
-    They come at the step at which the block's record has them in shared memory.
-    """
+    def _make_room(self, places: Ints) -> None:
+        missing = int(places.max(initial=-1)) + 1 - len(self._which)
+        if missing > 0:
+            self._which = np.pad(self._which, (0, missing), constant_values=-1)
+            self._flats = np.pad(self._flats, (0, missing), constant_values=-1)
 
-    def __init__(self, block: BlockTrace) -> None:
-        self._size = block.shared_stride
-        came = [(block.step_at(tick - 1) + 1, event) for tick, event in _landings(block)]
-        self._coming = sorted(came, key=lambda one: one[0])
-        self._owners: dict[str, Ints] = {}
 
-    def come(self, block: BlockTrace, step: int) -> Iterator[Ints]:
-        """Take in what has landed up to a step; yields the bytes that it overwrites."""
-        while self._coming and self._coming[0][0] <= step:
-            _, event = self._coming.pop(0)
-            places, brought = _brought(block, event)
-            self.forget(places)
-            for name, to, flats in brought:
-                owner = self._owners.setdefault(name, np.full(self._size, -1, np.int64))
-                owner[to] = flats
-            yield places
-
-    def forget(self, places: Ints) -> None:
-        """Bytes that hold something else now."""
-        for owner in self._owners.values():
-            owner[places] = -1
-
-    def read(self, array: SharedArray, part: Part) -> list[tuple[str, Ints]]:
-        """A load from shared memory: for each global array, the element each thread gets."""
-        live = part.elements >= 0
-        places = array.offset + np.where(live, part.elements, 0) * array.dtype.itemsize
-        found = []
-        for name, owner in self._owners.items():
-            flats = np.where(live, owner[places], -1)
-            if (flats >= 0).any():
-                found.append((name, flats))
-        return found
+def _bytes_of(array: Array | SharedArray, cells: Ints) -> Ints:
+    """The bytes of shared memory that elements of an array take, a row each."""
+    size = array.dtype.itemsize
+    return (getattr(array, "offset", 0) + cells * size)[:, None] + np.arange(size)
 
 
 BEFORE = -2
@@ -345,13 +306,17 @@ class History:
         self._writes = self._visible[kind[self._visible] != _LOAD]
         self._loads: dict[str, _Loads] = {}
         self._through_shared: dict[str, _Loads] = {}
-        self._origins = _Origins()
-        copies = any("async" in one.modifiers for one in block_trace.instructions)
-        self._landed = _Landed(block_trace) if copies else None
+        self._copies = _Copies()
+        bulk = any("async" in one.modifiers for one in block_trace.instructions)
+        landings = _landings(block_trace) if bulk else []
+        came = [(block_trace.step_at(tick - 1) + 1, event) for tick, event in landings]
+        self._coming = sorted(came, key=lambda one: one[0], reverse=True)
+        """Bulk copies that land later, the next one last: each with the step from which the record
+        has its bytes in shared memory."""
         self._scanned = 0
         products = [when for when, event in block_trace.operations if event.kind == "product"]
         self._products = sorted(set(products))
-        self._at_products: dict[int, _Origins] = {}
+        self._at_products: dict[int, _Copies] = {}
         self._changed = True  # since the last of them
         self._global_writes: dict[str, _Writes] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
@@ -511,9 +476,7 @@ class History:
             if access is None:
                 continue
             self._spaces[int(at)] = access.space
-            if self._landed is not None:
-                for places in self._landed.come(self._trace, int(at)):
-                    self._changed |= self._origins.forget(places)
+            self._land(int(at))
             if access.array is not None:
                 for part in parts_of(access, access.array.dtype):
                     self._note(int(at), access, part)
@@ -526,12 +489,19 @@ class History:
             when = self._products[len(self._at_products)]
             if when >= step:
                 return
+            self._land(when)
             if self._changed:
-                self._last, self._changed = self._origins.copy(), False
+                self._last, self._changed = self._copies.copy(), False
             self._at_products[when] = self._last
 
+    def _land(self, step: int) -> None:
+        """Take in the bulk copies that have landed up to a step."""
+        while self._coming and self._coming[-1][0] <= step:
+            self._copies.landed(*_brought(self._trace, self._coming.pop()[1]))
+            self._changed = True
+
     def multiplied(self, name: str, places: Ints, step: int) -> Ints:
-        """The elements of global `name` that threads copied to bytes which a product reads."""
+        """The elements of global `name` that were copied to bytes which a product reads."""
         self._scan(step)
         return self._at_products[step].at_bytes(name, places)
 
@@ -541,19 +511,12 @@ class History:
         name = access.array.name
         if access.space == "global" and access.kind == "load":
             self._loads.setdefault(name, _Loads()).add(step, part.elements)
-            self._origins.loaded(name, part, step)
+            self._copies.loaded(name, part, step)
         elif access.space == "shared" and access.kind == "store":
-            self._origins.stored(access.array, part)
+            self._copies.stored(access.array, part)
             self._changed = True
-            if self._landed is not None and isinstance(access.array, SharedArray):
-                cells, size = part.elements[part.elements >= 0], access.array.dtype.itemsize
-                places = (access.array.offset + cells * size)[:, None] + np.arange(size)
-                self._landed.forget(places.reshape(-1))
         elif access.space == "shared":
-            sources = self._origins.read(name, part)
-            if self._landed is not None and isinstance(access.array, SharedArray):
-                sources += self._landed.read(access.array, part)
-            for source, elements in sources:
+            for source, elements in self._copies.read(access.array, part):
                 self._through_shared.setdefault(source, _Loads()).add(step, elements)
 
     def _writes_to(self, name: str) -> _Writes | None:
@@ -586,10 +549,8 @@ def is_global(access: Any) -> bool:
     return access is not None and access.space == "global" and access.array is not None
 
 
-@once_for_each
-def history_of(block_trace: BlockTrace) -> History:
-    """The one History of a record, made when first asked for and dropped with the record."""
-    return History(block_trace)
+history_of = once_for_each(History)
+"""The one History of a record, made when first asked for and dropped with the record."""
 
 
 # Bulk copies and products of warpgroups: boxes loaded, blocks multiplied.
@@ -639,7 +600,6 @@ def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
     products = [e for e in operations_at(block, step) if e.kind == "product"]
     if not products:
         return EMPTY
-    owner = _copies(block, max(e.tick for e in products), array.name)
     first = block.place * block.shared_stride
     found = [EMPTY]
     for event in products:
@@ -647,24 +607,8 @@ def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
             place = span.place - first
             place = place[(place >= 0) & (place < block.shared_stride)]
             every = (place[:, None] + np.arange(0, span.width, array.dtype.itemsize)).reshape(-1)
-            found += [owner[every], history_of(block).multiplied(array.name, every, step)]
-    flats = np.unique(np.concatenate(found))
-    return flats[flats >= 0]
-
-
-@last_for_each
-def _copies(block: BlockTrace, tick: int, name: str) -> Ints:
-    """For each byte of shared memory, the element of an array that a copy brought, -1 for none."""
-    owner = np.full(block.shared_stride, -1, np.int64)
-    for landed, event in _landings(block):
-        if landed > tick:
-            break
-        places, brought = _brought(block, event)
-        owner[places] = -1
-        for source, to, flats in brought:
-            if source == name:
-                owner[to] = flats
-    return owner
+            found.append(history_of(block).multiplied(array.name, every, step))
+    return np.unique(np.concatenate(found))
 
 
 def _landings(block: BlockTrace) -> Iterator[tuple[int, TransferEvent]]:

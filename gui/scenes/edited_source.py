@@ -19,9 +19,9 @@ NEVER = "\0"  # in place of a compiled text where there is none: no line of any 
 LOOKED_AT = 200  # characters of a line, to say how alike two are
 ALIKE = 0.5  # at least: what two lines that were one have in common
 MOST_COMPARED = 2000  # lines of a changed part, and pairs of lines in it
-_IDENTITY: Mapping[int, int] = MappingProxyType({})
 
 
+@lru_cache(8)
 def line_map(compiled: str, text: str, *, heirs: bool = False) -> Mapping[int, int]:
     """Lines of `compiled` (from 1) that stand unchanged in `text`, with their places there.
 
@@ -36,6 +36,12 @@ def line_map(compiled: str, text: str, *, heirs: bool = False) -> Mapping[int, i
         elif after and heirs:
             found.update(_most_alike(old, new, before, after))
     return MappingProxyType(found)
+
+
+@lru_cache(8)
+def _origins(compiled: str, text: str) -> Mapping[int, int]:
+    """`line_map` the other way round."""
+    return {new: old for old, new in line_map(compiled, text).items()}
 
 
 def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, range, range]]:
@@ -97,32 +103,19 @@ class Draft:
         self.original = ""
         self.first = ""
         self.compiled = ""
-        self._text = ""
+        self.text = ""
         self._kept: dict[str, str] = {}
         self._begun: Exercise | None = None
-        self._places = _IDENTITY
-        self._back = _IDENTITY
-        self._heirs: Mapping[int, int] | None = None  # looked for when first asked for
-
-    @property
-    def text(self) -> str:
-        """What the editor holds."""
-        return self._text
-
-    @text.setter
-    def text(self, text: str) -> None:
-        self._text = text
-        self._map()
 
     @property
     def stale(self) -> bool:
         """The trace was made from another text than the one that is shown."""
-        return self._text != self.compiled
+        return self.text != self.compiled
 
     @property
     def edited(self) -> bool:
         """The text is not the original."""
-        return self._text != self.original
+        return self.text != self.original
 
     @property
     def of_exercise(self) -> bool:
@@ -138,7 +131,7 @@ class Draft:
         if key != self.key or self.name == self._begun.name:
             return None
         self.text = self._take_up(key, self.original, first)
-        return self._text
+        return self.text
 
     def end(self) -> None:
         """The exercise is over; its text stays in the editor until a trace or a source arrives."""
@@ -153,7 +146,7 @@ class Draft:
         name, first = self._named(key, original)
         if self.name == name:
             self.original, self.first = original, first
-            text = self._text if self.stale else compiled
+            text = self.text if self.stale else compiled
         else:
             text = self._take_up(key, original, compiled)
         self.compiled, self.text = compiled, text
@@ -189,31 +182,31 @@ class Draft:
 
     def place(self, line: int | None) -> int | None:
         """Where a line of the compiled text stands in the shown one, None where it was changed."""
-        return self._places.get(line) if self.stale and line is not None else line
+        if line is None or not self.stale:
+            return line
+        return line_map(self.compiled, self.text).get(line)
 
     def origin(self, line: int) -> int | None:
         """The line of the compiled text that stands at `line` of the shown one."""
-        return self._back.get(line) if self.stale else line
+        return _origins(self.compiled, self.text).get(line) if self.stale else line
 
     def heir(self, line: int | None) -> int | None:
         """As `place`, and of a line that was changed the one that it became."""
-        return self._all_heirs().get(line) if self.stale and line is not None else line
+        return self._heirs().get(line) if self.stale and line is not None else line
 
     def ancestor(self, place: int) -> int | None:
         """The line of the compiled text that `place` was, changed or not; None for a new one."""
         if not self.stale:
             return place
-        return next((old for old, new in self._all_heirs().items() if new == place), None)
+        return next((old for old, new in self._heirs().items() if new == place), None)
 
     def saved(self) -> None:
         """The text is in its file: it no longer counts as an edit."""
-        self.original = self.first = self._text
+        self.original = self.first = self.text
 
-    def _all_heirs(self) -> Mapping[int, int]:
-        if self._heirs is None:
-            never = self.compiled == NEVER
-            self._heirs = _IDENTITY if never else line_map(self.compiled, self._text, heirs=True)
-        return self._heirs
+    def _heirs(self) -> Mapping[int, int]:
+        never = self.compiled == NEVER
+        return {} if never else line_map(self.compiled, self.text, heirs=True)
 
     def _named(self, key: str, original: str) -> tuple[str, str]:
         """What a source's text is kept under, and the text to go back to."""
@@ -230,18 +223,10 @@ class Draft:
         return self._kept.pop(self.name, text)
 
     def _keep(self) -> None:
-        if self.name and self._text != self.first:
-            self._kept[self.name] = self._text
+        if self.name and self.text != self.first:
+            self._kept[self.name] = self.text
         else:
             self._kept.pop(self.name, None)
-
-    def _map(self) -> None:
-        self._heirs = None
-        if self.stale:
-            self._places = line_map(self.compiled, self._text)
-            self._back = MappingProxyType({new: old for old, new in self._places.items()})
-        else:
-            self._places = self._back = _IDENTITY
 
 
 MOST_LINES = 600  # between the first and the last difference; more are not lined up with each other
@@ -252,18 +237,18 @@ class Versions:
 
     def __init__(self) -> None:
         self._order: dict[tuple[str, int], int] = {}
-        self._texts: dict[str, tuple[str, str]] = {}  # by source: the one before, and the last
+        self.texts: dict[str, tuple[str, str]] = {}  # by source: the one before, and the last
 
     def note(self, key: str, text: str) -> None:
         """A text of the source named `key` has run."""
         self._order.setdefault((key, hash(text)), len(self._order))
-        _, last = self._texts.get(key, ("", ""))
+        _, last = self.texts.get(key, ("", ""))
         if text != last:
-            self._texts[key] = last, text
+            self.texts[key] = last, text
 
     def before(self, key: str, text: str) -> str | None:
         """The text of a source that ran last before `text`; None where none did."""
-        one, last = self._texts.get(key, ("", ""))
+        one, last = self.texts.get(key, ("", ""))
         found = one if last == text else last
         return found or None
 

@@ -393,10 +393,8 @@ class Guards:
         return pattern
 
 
-@once_for_each
-def guards_of(trace: Trace) -> Guards:
-    """The one Guards of a trace, made when first asked for and dropped with the trace."""
-    return Guards(trace)
+guards_of = once_for_each(Guards)
+"""The one Guards of a trace, made when first asked for and dropped with the trace."""
 
 
 def _tile_places(block: BlockTrace, store: Access, tile: Array | SharedArray) -> tuple[Ints, Bools]:
@@ -521,10 +519,8 @@ class Reaches:
                     yield block, access
 
 
-@once_for_each
-def reaches_of(trace: Trace) -> Reaches:
-    """The one Reaches of a trace, made when first asked for and dropped with the trace."""
-    return Reaches(trace)
+reaches_of = once_for_each(Reaches)
+"""The one Reaches of a trace, made when first asked for and dropped with the trace."""
 
 
 def _beyond(grid: Grid, rows: Ints, columns: Ints) -> Reach:

@@ -246,9 +246,7 @@ class Cost:
         """Whether the other side's access moves another amount (or has other active lanes)."""
         if other is None or self.space != other.space:
             return measure == "cost"
-        if measure == "lanes":
-            return self.lanes != other.lanes
-        return self.amount != other.amount
+        return self.lanes != other.lanes if measure == "lanes" else self.amount != other.amount
 
 
 def _cost_of(access: Access | None, warp: int) -> Cost | None:

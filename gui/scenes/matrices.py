@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,18 +202,9 @@ def veiled_scene(scene: MatrixScene, session: Session) -> MatrixScene:
 def _veiled_marks(marks: GridMarks, session: Session) -> GridMarks:
     nowhere = EMPTY, EMPTY
     if session.hides("matrices.loaded"):
-        marks = replace(
-            marks,
-            lit=EMPTY,
-            through=EMPTY,
-            thread=EMPTY,
-            warp=EMPTY,
-            trail=EMPTY,
-            tiles=(),
-            echo=EMPTY,
-            outside=nowhere,
-            faults=nowhere,
-        )
+        touched = ("lit", "through", "thread", "warp", "trail", "echo")
+        nothing: dict[str, Any] = dict.fromkeys(touched, EMPTY)
+        marks = replace(marks, tiles=(), outside=nowhere, faults=nowhere, **nothing)
     if session.hides("matrices.hatched"):
         marks = replace(marks, outside=nowhere, faults=nowhere)
     if session.hides("findings"):

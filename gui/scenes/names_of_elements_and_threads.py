@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.trace.access import fields_of
 from core.wording import listing
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def elements_name(array: AnyArray, flats: NDArray[np.int64]) -> str:
         return f"nothing of {array.name}"
     axes = [np.unique(axis) for axis in np.unravel_index(unique, array.shape)]
     whole = int(np.prod([len(axis) for axis in axes])) == len(unique)
-    if _fields(array):
+    if fields_of(array):
         return _of_structures(array, axes, len(unique), whole=whole)
     if whole and all(_regular(axis) for axis in axes):
         return f"{array.name}[{', '.join(_range(axis) for axis in axes)}]"
@@ -54,13 +55,9 @@ def elements_name(array: AnyArray, flats: NDArray[np.int64]) -> str:
     return f"{len(unique)} elements of {array.name}[{box}]"
 
 
-def _fields(array: AnyArray) -> tuple[str, ...]:
-    return getattr(array, "fields", ())
-
-
 def _name(array: AnyArray, index: Sequence[int]) -> str:
     """An element: `A[0, 4]`, `p[3].vx` in an array of structures."""
-    fields = _fields(array)
+    fields = fields_of(array)
     if not fields or not fields[index[-1]]:
         return index_text(array.name, index)
     return f"{index_text(array.name, index[:-1])}.{fields[index[-1]]}"
@@ -70,7 +67,7 @@ def _of_structures(
     array: AnyArray, axes: Sequence[NDArray[np.int64]], count: int, *, whole: bool
 ) -> str:
     """`p[0..31].vx`, `p[0..31].x and y`, `p[0..31]` for all fields, or how many numbers."""
-    fields, touched = _fields(array), axes[-1].tolist()
+    fields, touched = fields_of(array), axes[-1].tolist()
     structures = f"{array.name}[{', '.join(_range(axis) for axis in axes[:-1])}]"
     if not whole or not all(_regular(axis) for axis in axes[:-1]):
         box = ", ".join(_span(int(axis[0]), int(axis[-1])) for axis in axes[:-1])
@@ -88,7 +85,7 @@ def span_name(array: AnyArray, first: int, last: int) -> str:
     if first == last:
         return element_name(array, first)
     start, end = array.index(first), array.index(last)
-    if fields := _fields(array):
+    if fields := fields_of(array):
         ends = element_name(array, first), element_name(array, last)
         if start[:-1] == end[:-1] and end[-1] - start[-1] + 1 == len(fields):
             return index_text(array.name, start[:-1])

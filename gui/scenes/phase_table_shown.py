@@ -101,16 +101,11 @@ def table_job(_: object, trace: Trace, block: BlockTrace) -> tuple[PhaseTable, T
     return table, shape_of(table)
 
 
-def lit_column(session: Session, table: PhaseTable) -> int:
-    """The column of the current step, -1 where none is lit."""
-    return table.column_at(session.step, session.phase)
-
-
 def phases_caption(session: Session, table: PhaseTable | None) -> str:
     """One sentence about the table."""
     if table is None:
         return why_no_table(session) or "The phase table is being made …"
-    place = lit_column(session, table)
+    place = table.column_at(session.step, session.phase)
     title = table.columns[place].title if place >= 0 else ""
     column = title if title.startswith("Phase") else f"The column “{title}”"
     where = f"{column} is lit. " if title else ""

@@ -94,10 +94,8 @@ def _spans(row: PtxRow, start: int) -> list[Span]:
     return [Span(0, start, "number"), Span(start + skipped, width, category)]
 
 
-@once_for_each
-def listing_of(trace: Trace) -> PtxListing:
-    """The one listing of a trace, made when first asked for and dropped with the trace."""
-    return PtxListing(trace)
+listing_of = once_for_each(PtxListing)
+"""The one listing of a trace, made when first asked for and dropped with the trace."""
 
 
 def _rows(trace: Trace) -> Iterable[PtxRow]:

@@ -188,7 +188,6 @@ def roof_boxes(frame: Roofline) -> list[Box]:
 
 
 def _crossed(frame: Roofline, box: Box) -> bool:
-    """Whether the roof runs through a box."""
     slope, peak = math.log10(frame.bandwidth), math.log10(frame.peak)
     low, high = (min(x + slope, peak) for x in (box[0], box[2]))
     return low <= box[3] and high >= box[1]

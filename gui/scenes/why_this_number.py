@@ -25,7 +25,6 @@ from core.launch import WARP
 from core.rules.counters import METRICS, WAYS, Count
 from core.rules.global_memory import SECTOR
 from gui.scenes.block_history import History, history_of
-from gui.scenes.cached_per_object import last_for_each
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.matrix_product import product_of
 from gui.scenes.names_of_elements_and_threads import block_name, element_name
@@ -272,7 +271,6 @@ def _tiled(count: int, copies: int) -> str:
     )
 
 
-@last_for_each
 def _in_all(block: BlockTrace, name: str, flat: int) -> tuple[int, int, int]:
     """By how many lanes an element is loaded in the block's whole record, in how many requests.
 

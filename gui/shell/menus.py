@@ -39,7 +39,7 @@ WARPS, LINES = "Order of warps", "Select a line"
 
 @dataclass(frozen=True)
 class Command:
-    """A menu entry: its text, shortcuts, and what it does.
+    """A menu entry: its text, its keys with a space between them, and what it does.
 
     `checked` says of one that switches something whether it is on. `line` puts a line above it,
     `under` puts it into the submenu of that name. On the sheet of keys, neighbours of the same
@@ -47,7 +47,7 @@ class Command:
     """
 
     text: str
-    keys: tuple[str, ...]
+    shortcuts: str
     run: Callable[[], object]
     tip: str = ""
     checked: Callable[[], bool] | None = None
@@ -55,6 +55,10 @@ class Command:
     under: str = ""
     row: str = ""
     says: Callable[[], str] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self.shortcuts.split())
 
 
 def build_menus(
@@ -71,20 +75,20 @@ def build_menus(
         "&Breakpoints": _break_commands(do),
         "&Select": _select_commands(window, do),
         "&View": [
-            Command("Why this number?", ("W",), do.explaining.why),
+            Command("Why this number?", "W", do.explaining.why),
             *(*_pages(window), *_matrices(window), *_layout(window, do), *_look(window)),
         ],
         "&Compare": _compare_commands(window, do.profiling),
         "&Help": [
-            Command("Keyboard shortcuts", ("F1",), sheets[0]),
-            Command("Glossary", ("Shift+F1",), sheets[1]),
+            Command("Keyboard shortcuts", "F1", sheets[0]),
+            Command("Glossary", "Shift+F1", sheets[1]),
             Command(
                 "Learn: lesson 1A",
-                ("Ctrl+F1",),
+                "Ctrl+F1",
                 partial(do.teaching.begin_lesson, "1A"),
                 "The first lesson, which shows the window on the way",
             ),
-            Command("About Tilescope", ("Ctrl+Shift+F1",), partial(_say_version, window)),
+            Command("About Tilescope", "Ctrl+Shift+F1", partial(_say_version, window)),
         ],
     }
     for title, commands in menus.items():
@@ -148,59 +152,59 @@ def _action(command: Command, window: QWidget, menu: QMenu) -> QAction:
 
 def _file_commands(window: Window, do: Commands) -> list[Command]:
     return [
-        Command("Open a kernel…", ("Ctrl+O",), do.workbench.ask_for_file),
-        Command("Save the source", ("Ctrl+S",), do.workbench.save_source),
-        Command("Save the source as…", ("Ctrl+Shift+S",), do.workbench.save_source_as),
+        Command("Open a kernel…", "Ctrl+O", do.workbench.ask_for_file),
+        Command("Save the source", "Ctrl+S", do.workbench.save_source),
+        Command("Save the source as…", "Ctrl+Shift+S", do.workbench.save_source_as),
         Command(
             "Export a picture…",
-            ("Ctrl+Shift+E",),
+            "Ctrl+Shift+E",
             do.pictures.ask_and_export,
             "Of the window, or of any view of any page",
             line=True,
         ),
         Command(
             "Export the steps…",
-            ("Ctrl+Alt+E",),
+            "Ctrl+Alt+E",
             do.exporting.ask_and_export,
             "As a page that replays them in a browser, or as a film",
         ),
         Command(
             "Export a report…",
-            ("Ctrl+Alt+R",),
+            "Ctrl+Alt+R",
             do.exporting.ask_and_report,
             "The launch, its counters and its findings, as a page or Markdown",
         ),
         Command(
             "Export questions…",
-            ("Ctrl+Alt+Q",),
+            "Ctrl+Alt+Q",
             partial(_export_questions, do),
             "Of lessons: a worksheet with its key, or a question bank",
         ),
-        Command("Open a link…", ("Ctrl+L",), do.moments.ask_for_link, line=True),
-        Command("Open a lesson…", ("Ctrl+Alt+L",), do.teaching.ask_for_file),
+        Command("Open a link…", "Ctrl+L", do.moments.ask_for_link, line=True),
+        Command("Open a lesson…", "Ctrl+Alt+L", do.teaching.ask_for_file),
         Command(
             "Present the lesson",
-            ("Shift+F5",),
+            "Shift+F5",
             do.presenting.toggle,
             "To a room: PgDown reveals and goes on, letters are votes",
             checked=lambda: do.presenting.on,
         ),
-        Command("Notes of the presented lesson", ("Ctrl+N",), do.presenting.toggle_notes),
+        Command("Notes of the presented lesson", "Ctrl+N", do.presenting.toggle_notes),
         *_moment_commands(do.lecture),
         Command(
             "Make a lesson of the moments…",
-            ("Ctrl+Alt+K",),
+            "Ctrl+Alt+K",
             lambda: do.teaching.make_of_moments(do.lecture.moments),
             "A question for each moment, in a file that is yours to go on with",
             under=LIST,
         ),
-        Command("Quit", ("Ctrl+Q",), window.close, line=True),
+        Command("Quit", "Ctrl+Q", window.close, line=True),
     ]
 
 
 def _moment_commands(lecture: Lecture) -> list[Command]:
     def entry(text: str, key: str, run: Callable[[], object], *, line: bool = False) -> Command:
-        return Command(text, (key,), run, line=line, under=LIST)
+        return Command(text, key, run, line=line, under=LIST)
 
     return [
         entry("Next moment", "Ctrl+PgDown", partial(lecture.go, 1), line=True),
@@ -217,25 +221,25 @@ def _moment_commands(lecture: Lecture) -> list[Command]:
 def _edit_commands(do: Commands) -> list[Command]:
     bench = do.workbench
     return [
-        Command("Undo", ("Ctrl+Z",), bench.undo),
-        Command("Redo", ("Ctrl+Shift+Z", "Ctrl+Y"), bench.redo),
-        Command("Edit the source", ("F2", "Ctrl+E"), bench.edit_source, line=True),
-        Command("Run the edited source", ("Ctrl+Return", "Ctrl+Enter"), bench.run_source),
-        Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
-        Command("Copy link", ("Ctrl+Shift+C",), do.moments.copy_link, line=True),
+        Command("Undo", "Ctrl+Z", bench.undo),
+        Command("Redo", "Ctrl+Shift+Z Ctrl+Y", bench.redo),
+        Command("Edit the source", "F2 Ctrl+E", bench.edit_source, line=True),
+        Command("Run the edited source", "Ctrl+Return Ctrl+Enter", bench.run_source),
+        Command("Original source", "Ctrl+Shift+O", bench.run_original),
+        Command("Copy link", "Ctrl+Shift+C", do.moments.copy_link, line=True),
         Command(
             "Copy link with instructions",
-            ("Ctrl+Alt+I",),
+            "Ctrl+Alt+I",
             do.moments.copy_instructions,
             "For people who do not have the application",
         ),
         Command(
             "Copy a picture of the view",
-            ("Ctrl+Alt+C",),
+            "Ctrl+Alt+C",
             do.pictures.copy_view,
             "Of the one in focus, else in front: to be pasted into slides",
         ),
-        Command("Copy a picture of the window", ("Ctrl+Alt+Shift+C",), do.pictures.copy_window),
+        Command("Copy a picture of the window", "Ctrl+Alt+Shift+C", do.pictures.copy_window),
     ]
 
 
@@ -254,21 +258,21 @@ def _step_commands(window: Window, do: Commands) -> list[Command]:
 
     seek = partial(move, session.seek)
     return [
-        Command("Forward", ("Right",), partial(seek, None, True)),
-        Command("Back", ("Left",), partial(seek, None, False)),
-        Command("Next phase", ("Shift+Right",), partial(seek, "phase", True)),
-        Command("Previous phase", ("Shift+Left",), partial(seek, "phase", False)),
-        Command("Go to step…", ("Ctrl+G",), do.stopping.ask_for_step, line=True),
-        Command("First step", ("Home",), partial(move, session.first)),
-        Command("Last step", ("End",), partial(move, session.last)),
-        Command("Play or pause", ("Space",), partial(toggle, 1), line=True),
-        Command("Play backwards or pause", ("Shift+Space",), partial(toggle, -1)),
-        Command("Faster", ("+", "="), partial(speed, 1.5)),
-        Command("Slower", ("-",), partial(speed, 1 / 1.5)),
+        Command("Forward", "Right", partial(seek, None, True)),
+        Command("Back", "Left", partial(seek, None, False)),
+        Command("Next phase", "Shift+Right", partial(seek, "phase", True)),
+        Command("Previous phase", "Shift+Left", partial(seek, "phase", False)),
+        Command("Go to step…", "Ctrl+G", do.stopping.ask_for_step, line=True),
+        Command("First step", "Home", partial(move, session.first)),
+        Command("Last step", "End", partial(move, session.last)),
+        Command("Play or pause", "Space", partial(toggle, 1), line=True),
+        Command("Play backwards or pause", "Shift+Space", partial(toggle, -1)),
+        Command("Faster", "+ =", partial(speed, 1.5)),
+        Command("Slower", "-", partial(speed, 1 / 1.5)),
         *(
             Command(
                 f"Step by {unit}",
-                (str(key),),
+                str(key),
                 _set(session, "unit", unit),
                 UNIT_TIPS[unit],
                 checked=_is(session, "unit", unit),
@@ -288,16 +292,14 @@ def _break_commands(do: Commands) -> list[Command]:
     stopping = do.stopping
     touch, run = stopping.go_to_touch, stopping.run_to_break
     return [
-        Command("Run to the next breakpoint", ("F8",), partial(run, forward=True)),
-        Command("Run back to a breakpoint", ("Shift+F8",), partial(run, forward=False)),
-        Command("Breakpoint at this line", ("F9",), stopping.toggle_at_line, line=True),
-        Command("Breakpoint at the selected element", ("Shift+F9",), stopping.toggle_at_element),
-        Command("Clear all breakpoints", ("Ctrl+Shift+F9",), stopping.clear),
-        Command("Next step at the selected line", ("N",), stopping.next_at_line, line=True),
-        Command("Next touch of the selected element", ("T",), partial(touch, forward=True)),
-        Command(
-            "Previous touch of the selected element", ("Shift+T",), partial(touch, forward=False)
-        ),
+        Command("Run to the next breakpoint", "F8", partial(run, forward=True)),
+        Command("Run back to a breakpoint", "Shift+F8", partial(run, forward=False)),
+        Command("Breakpoint at this line", "F9", stopping.toggle_at_line, line=True),
+        Command("Breakpoint at the selected element", "Shift+F9", stopping.toggle_at_element),
+        Command("Clear all breakpoints", "Ctrl+Shift+F9", stopping.clear),
+        Command("Next step at the selected line", "N", stopping.next_at_line, line=True),
+        Command("Next touch of the selected element", "T", partial(touch, forward=True)),
+        Command("Previous touch of the selected element", "Shift+T", partial(touch, forward=False)),
     ]
 
 
@@ -319,31 +321,31 @@ def _select_commands(window: Window, do: Commands) -> list[Command]:
 
     return [
         *(
-            Command(f"{way} {name}", (held + key,), partial(change, name, by))
+            Command(f"{way} {name}", held + key, partial(change, name, by))
             for name, held in (("thread", ""), ("warp", "Shift+"), ("block", "Ctrl+"))
             for way, key, by in (("Next", "Down", 1), ("Previous", "Up", -1))
         ),
         *(
-            Command(f"{way} line", (key,), partial(stopping.choose_line, forward=down), row=LINES)
+            Command(f"{way} line", key, partial(stopping.choose_line, forward=down), row=LINES)
             for way, key, down in (("Next", "Alt+Down", True), ("Previous", "Alt+Up", False))
         ),
-        Command("Select an element…", ("E",), stopping.ask_for_element, line=True),
+        Command("Select an element…", "E", stopping.ask_for_element, line=True),
         *(
-            Command(f"{way} {name}", (key,), partial(next_of, name, by), row=f"Select a {name}")
+            Command(f"{way} {name}", key, partial(next_of, name, by), row=f"Select a {name}")
             for name, letter in (("bank", "K"), ("sector", "S"))
             for way, key, by in (("Next", letter, 1), ("Previous", f"Shift+{letter}", -1))
         ),
-        Command("Answer with what is selected", ("P",), answer),
+        Command("Answer with what is selected", "P", answer),
         Command(
             "Next kernel",
-            ("PgDown",),
+            "PgDown",
             partial(do.turn, 1),
             "In a lesson: the next question",
             line=True,
         ),
-        Command("Previous kernel", ("PgUp",), partial(do.turn, -1), "In a lesson: the one before"),
-        Command("Stop recording", ("Ctrl+.",), do.workbench.waiting.stop, line=True),
-        Command("End editing, back to the picture", ("Escape",), do.leave_field),
+        Command("Previous kernel", "PgUp", partial(do.turn, -1), "In a lesson: the one before"),
+        Command("Stop recording", "Ctrl+.", do.workbench.waiting.stop, line=True),
+        Command("End editing, back to the picture", "Escape", do.leave_field),
     ]
 
 
@@ -354,7 +356,7 @@ def _pages(window: Window) -> list[Command]:
     return [
         Command(
             page.title,
-            (f"Ctrl+{place}",),
+            f"Ctrl+{place}",
             partial(window.look_at_page, page.key),
             checked=_is(window.session, "page", page.key),
             line=place == 1,
@@ -380,9 +382,7 @@ def _matrices(window: Window) -> list[Command]:
         session.update(**{name: not getattr(session, name)})
 
     return [
-        Command(
-            text, (key,), partial(turn, name), tip, _is(session, name, True), line=name == "heat"
-        )
+        Command(text, key, partial(turn, name), tip, _is(session, name, True), line=name == "heat")
         for name, text, key, tip in SWITCHES
     ]
 
@@ -399,13 +399,13 @@ def _choice(
     session: Session, name: str, value: object, text: str, tip: str = "", **more: Any
 ) -> Command:
     """Gives a setting of the session one of its values, without a key."""
-    return Command(text, (), _set(session, name, value), tip, _is(session, name, value), **more)
+    return Command(text, "", _set(session, name, value), tip, _is(session, name, value), **more)
 
 
-def _keys(place: int, row: StepView) -> tuple[str, ...]:
-    """Alt with the number of the view's place, of the first ten, and the key of its row."""
-    numbered = (f"Alt+{(place + 1) % 10}",) if place < 10 else ()
-    return (*numbered, row.key) if row.key else numbered
+def _keys(place: int, row: StepView) -> str:
+    """Alt with the number of the view's place, of the first ten, and the key of its row if any."""
+    numbered = f"Alt+{(place + 1) % 10}" if place < 10 else ""
+    return f"{numbered} {row.key}"
 
 
 def _layout(window: Window, do: Commands) -> list[Command]:
@@ -425,24 +425,21 @@ def _layout(window: Window, do: Commands) -> list[Command]:
         ),
         Command(
             "One view large",
-            ("F10",),
+            "F10",
             do.enlarging.toggle,
             "The view in focus over the whole page, or all of them again",
             checked=lambda: window.session.large,
         ),
         Command(
             "Left column",
-            ("Ctrl+B",),
+            "Ctrl+B",
             window.left_column.toggle,
             checked=lambda: not window.left.isHidden(),
         ),
         Command(
-            "Full screen",
-            ("F11",),
-            partial(toggle_full_screen, window),
-            checked=window.isFullScreen,
+            "Full screen", "F11", partial(toggle_full_screen, window), checked=window.isFullScreen
         ),
-        Command("Reset the layout", ("Ctrl+0",), page.reset_layout),
+        Command("Reset the layout", "Ctrl+0", page.reset_layout),
     ]
 
 
@@ -450,10 +447,10 @@ def _look(window: Window) -> list[Command]:
     session, resize = window.session, partial(change_text_size, window.session)
     normal = _set(session, "text_size", NORMAL)
     sizes = [
-        Command("Larger text", ("Ctrl++", "Ctrl+="), partial(resize, 1), line=True, under=LOOK),
-        Command("Smaller text", ("Ctrl+-",), partial(resize, -1), under=LOOK),
-        Command("Normal text size", ("Ctrl+Shift+T",), normal, under=LOOK),
-        Command("Next theme", ("Ctrl+T",), partial(next_theme, session), under=LOOK),
+        Command("Larger text", "Ctrl++ Ctrl+=", partial(resize, 1), line=True, under=LOOK),
+        Command("Smaller text", "Ctrl+-", partial(resize, -1), under=LOOK),
+        Command("Normal text size", "Ctrl+Shift+T", normal, under=LOOK),
+        Command("Next theme", "Ctrl+T", partial(next_theme, session), under=LOOK),
     ]
     themes = [
         _choice(
@@ -491,41 +488,37 @@ def _compare_commands(window: Window, profiling: Profiling) -> list[Command]:
         return on_page(lambda page: page.comparing.show_preset(preset))
 
     return [
-        Command(
-            "Compare with its counterpart", ("Ctrl+D",), on_page(lambda p: p.comparing.suggest())
-        ),
+        Command("Compare with its counterpart", "Ctrl+D", on_page(lambda p: p.comparing.suggest())),
         Command(
             "Copy A to B",
-            ("Ctrl+Shift+D",),
+            "Ctrl+Shift+D",
             on_page(lambda p: p.comparing.copy_to_b()),
             says=lambda: "Copy {0.a} to {0.b}".format(_naming(window)),
         ),
         Command(
             "Swap A and B",
-            ("Ctrl+Shift+X",),
+            "Ctrl+Shift+X",
             on_page(lambda p: p.comparing.swap()),
             says=lambda: "Swap {0.first} and {0.second}".format(_naming(window)),
         ),
-        Command("Configure the other side", ("Ctrl+J",), on_page(lambda p: p.configure_other())),
-        Command(
-            "Next difference", ("D",), on_page(lambda p: p.comparing.differing.go()), line=True
-        ),
+        Command("Configure the other side", "Ctrl+J", on_page(lambda p: p.configure_other())),
+        Command("Next difference", "D", on_page(lambda p: p.comparing.differing.go()), line=True),
         Command(
             "Previous difference",
-            ("Shift+D",),
+            "Shift+D",
             on_page(lambda p: p.comparing.differing.go(forward=False)),
         ),
-        Command("Next view of both sides", ("V",), partial(_next_view, window), line=True),
-        Command("Differences by array, or totals", ("G",), on_page(lambda p: p.toggle_grouping())),
+        Command("Next view of both sides", "V", partial(_next_view, window), line=True),
+        Command("Differences by array, or totals", "G", on_page(lambda p: p.toggle_grouping())),
         Command(
             "Compare with a profile…",
-            ("Ctrl+Alt+P",),
+            "Ctrl+Alt+P",
             profiling.ask_and_compare,
             "Nsight Compute's counters of this launch, from a CSV file or a report",
             line=True,
         ),
         *(
-            Command(preset.title, (), example(preset), preset.lesson, line=preset is PRESETS[0])
+            Command(preset.title, "", example(preset), preset.lesson, line=preset is PRESETS[0])
             for preset in PRESETS
         ),
     ]

@@ -19,13 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.numbers_and_sentences import unbroken
 

@@ -28,13 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
 from gui.views.captions_and_panels import place_caption

@@ -29,7 +29,6 @@ from gui.scenes.phase_table_shown import (
     TableShape,
     copy_of,
     folded,
-    lit_column,
     phases_caption,
     small_enough,
     table_job,
@@ -318,7 +317,7 @@ class PhaseView(SessionView):
         model, session = self.model, self.session
         if model.table is None:
             return
-        model.column = lit_column(session, model.table)
+        model.column = model.table.column_at(session.step, session.phase)
         model.chosen, model.step = session.thread, session.step
         self.grid.viewport().update()
         self.grid.horizontalHeader().viewport().update()

@@ -22,14 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    named,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.names_of_elements_and_threads import FILL, longest_name
 from gui.scenes.numbers_and_sentences import grouped

@@ -79,45 +79,22 @@ def _part(instruction: Instruction, kind: PtxType, count: int) -> PtxType:
 
 def _together(instruction: Instruction, kind: PtxType, elements: tuple[Operand, ...]) -> Operation:
     part = _part(instruction, kind, len(elements))
-    if kind.bits == 128:
-        return Operation(_joined, tuple((e, part) for e in elements), (kind,))
-    unsigned = np.dtype(f"u{kind.nbytes}")
 
     def together(*parts: Array) -> Array:
-        total = np.zeros(1, unsigned)
-        for i, value in enumerate(parts):
-            bits = value.view(f"u{part.nbytes}").astype(unsigned)
-            total = total | (bits << unsigned.type(i * part.bits))
-        return total.view(kind.dtype)
+        return np.stack(np.broadcast_arrays(*parts), axis=1).view(kind.dtype).reshape(-1)
 
     return Operation(together, tuple((e, part) for e in elements), (kind,))
 
 
-def _joined(low: Array, high: Array) -> Array:
-    """Registers of 128 bits from their halves."""
-    whole = np.zeros(max(low.size, high.size), TYPES["b128"].dtype)
-    whole["low"], whole["high"] = low.view(np.uint64), high.view(np.uint64)
-    return whole
-
-
-def _halves(whole: Array) -> tuple[Array, ...]:
-    return tuple(np.ascontiguousarray(whole[half]).view(np.int64) for half in ("low", "high"))
-
-
 def _apart(instruction: Instruction, kind: PtxType, source: Operand, count: int) -> Operation:
     part = _part(instruction, kind, count)
-    if kind.bits == 128:
-        return Operation(_halves, ((source, kind),), (part,) * count)
-
-    def apart(value: Array) -> tuple[Array, ...]:
-        raw = value.view(f"u{kind.nbytes}")
-        return tuple(
-            (raw >> raw.dtype.type(i * part.bits)).astype(f"u{part.nbytes}").view(part.dtype)
-            for i in range(count)
-        )
-
     if count == 1:
         return Operation(lambda value: value, ((source, kind),), (kind,))
+
+    def apart(value: Array) -> tuple[Array, ...]:
+        parts = np.ascontiguousarray(value).view(part.dtype).reshape(-1, count)
+        return tuple(np.ascontiguousarray(one) for one in parts.T)
+
     return Operation(apart, ((source, kind),), (part,) * count)
 
 
@@ -233,8 +210,12 @@ def _packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operat
     decode = _decoder(source)
     if to.kind in "us":
         return _to_integer(instruction, decode, to, source)
-    if source.name == "bf16" and to.name == "f32" and _is_plain(instruction):
-        return Operation(_widen, ((instruction.operands[1], source),), (to,))
+    if source.name == "bf16" and to.name == "f32" and len(instruction.modifiers) == 2:
+        return Operation(  # the upper half of f32, NaN included
+            lambda raw: (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32),
+            ((instruction.operands[1], source),),
+            (to,),
+        )
     encode = _encoder(to)
     form = FORMATS[_base(to)]
     step = next((TO_INTEGER[m] for m in instruction.modifiers if m in TO_INTEGER), None)
@@ -260,16 +241,6 @@ def _packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operat
         return _kept_nan(instruction, to, source, raw, given, bits)
 
     return Operation(function, tuple((o, source) for o in instruction.operands[1:]), (to,))
-
-
-def _is_plain(instruction: Instruction) -> bool:
-    """Whether a conversion has no modifiers but its types."""
-    return len(instruction.modifiers) == 2
-
-
-def _widen(raw: Array) -> Array:
-    """bf16 is the upper half of f32, NaN included."""
-    return (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def _kept_nan(

@@ -176,26 +176,30 @@ _EXACT: dict[str, Callable[..., Array]] = {
 
 def _rounded_operation(instruction: Instruction, kind: PtxType) -> Operation:
     """An exact operation rounded by the instruction's mode, with .ftz, .sat and .relu."""
-    form = codec(kind)
+    form = codec(kind).form
     exact, mode = _EXACT[instruction.opcode], mode_of(instruction)
-    ftz = "ftz" in instruction.modifiers
-    name = instruction.opcode
 
-    def function(*raw: Array) -> Array:
+    def function(*values: Array) -> Array:
+        result = zero_sign(exact(*values), instruction.opcode, mode, values)
+        result = limited(instruction, round_to(result, form, mode))
+        return flush_below(result, form) if "ftz" in instruction.modifiers else result
+
+    return _on_values(instruction, kind, function)
+
+
+def _on_values(
+    instruction: Instruction, kind: PtxType, function: Callable[..., Array]
+) -> Operation:
+    """`function` of the operands' values in float64, which `.ftz` flushes first."""
+    form = codec(kind)
+
+    def compute(*raw: Array) -> Array:
         values = [form.decode(r) for r in raw]
-        if ftz:
+        if "ftz" in instruction.modifiers:
             values = [flush_below(v, form.form) for v in values]
-        result = exact(*values)
-        if mode == "rm" and name in ("add", "sub", "fma", "mad"):
-            last = -values[-1] if name == "sub" else values[-1]
-            first = values[0] * values[1] if len(values) == 3 else values[0]
-            result = zero_sign(result, mode, first, last)
-        result = limited(instruction, round_to(result, form.form, mode))
-        if ftz:
-            result = flush_below(result, form.form)
-        return form.encode(result)
+        return form.encode(function(*values))
 
-    return Operation(function, tuple((o, kind) for o in instruction.operands[1:]), (kind,))
+    return same_type(instruction, compute, kind)
 
 
 def limited(instruction: Instruction, value: Array) -> Array:
@@ -237,18 +241,8 @@ def narrow_arithmetic(instruction: Instruction) -> Operation:
 @opcode("neg", "abs", types=NARROW)
 def narrow_sign(instruction: Instruction) -> Operation:
     """Changes the sign bit; a NaN becomes the canonical one, as on the hardware."""
-    kind = type_of(instruction)
-    form = codec(kind)
-    ftz = "ftz" in instruction.modifiers
     change = np.negative if instruction.opcode == "neg" else np.abs
-
-    def function(raw: Array) -> Array:
-        value = form.decode(raw)
-        if ftz:
-            value = flush_below(value, form.form)
-        return form.encode(change(value))
-
-    return Operation(function, ((instruction.operands[1], kind),), (kind,))
+    return _on_values(instruction, type_of(instruction), change)
 
 
 def extremum2(a: Array, b: Array, smallest: bool, keep_nan: bool = False) -> Array:
@@ -264,26 +258,19 @@ def extremum2(a: Array, b: Array, smallest: bool, keep_nan: bool = False) -> Arr
 
 def _extremum_operation(instruction: Instruction, kind: PtxType) -> Operation:
     """`min`/`max` with `.ftz`, `.NaN`, `.xorsign.abs` and a third operand."""
-    form = codec(kind)
     modifiers = instruction.modifiers
 
-    def function(*raw: Array) -> Array:
-        values = [form.decode(r) for r in raw]
-        if "ftz" in modifiers:
-            values = [flush_below(v, form.form) for v in values]
-        negative = None
+    def function(*values: Array) -> Array:
+        sized = [np.abs(v) for v in values] if "abs" in modifiers else values
+        result = sized[0]
+        for other in sized[1:]:
+            result = extremum2(result, other, instruction.opcode == "min", "NaN" in modifiers)
         if "xorsign" in modifiers:
             negative = np.signbit(values[0]) ^ np.signbit(values[1])
-        if "abs" in modifiers:
-            values = [np.abs(v) for v in values]
-        result = values[0]
-        for other in values[1:]:
-            result = extremum2(result, other, instruction.opcode == "min", "NaN" in modifiers)
-        if negative is not None:
             result = np.where(negative, -np.abs(result), np.abs(result))
-        return form.encode(result)
+        return result
 
-    return Operation(function, tuple((o, kind) for o in instruction.operands[1:]), (kind,))
+    return _on_values(instruction, kind, function)
 
 
 @opcode("min", "max", types=NARROW)
@@ -296,10 +283,5 @@ def narrow_extremum(instruction: Instruction) -> Operation:
 def approximate(instruction: Instruction) -> Operation:
     """2**x and tanh, correctly rounded."""
     kind = type_of(instruction)
-    form = codec(kind)
     function = {"ex2": np.exp2, "tanh": np.tanh}[instruction.opcode]
-
-    def compute(raw: Array) -> Array:
-        return form.encode(round_to(function(form.decode(raw)), form.form, "rn"))
-
-    return Operation(compute, ((instruction.operands[1], kind),), (kind,))
+    return _on_values(instruction, kind, lambda x: round_to(function(x), codec(kind).form, "rn"))

@@ -9,11 +9,12 @@ exact one would, in every mode (Boldo and Melquiond, "Emulation of FMA and corre
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -232,17 +233,22 @@ def _split(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
+def _fma_parts(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """a*b+c as a float64 near it and what is missing from that, rounded to odd."""
+    product, low = _two_product(a, b)
+    upper, upper_error = _two_sum(c, low)
+    high, high_error = _two_sum(upper, product)
+    return high, _to_odd(*_two_sum(high_error, upper_error))
+
+
 def fma64(a: Array, b: Array, c: Array) -> Array:
     """float64 a*b+c with a single rounding (Boldo and Melquiond).
 
     Their algorithm needs room for the parts of the product; lanes that lack it, because a part
     would overflow or become subnormal, are computed with exact fractions.
     """
-    product, low = _two_product(a, b)
-    upper, upper_error = _two_sum(c, low)
-    high, high_error = _two_sum(upper, product)
-    tail, tail_error = _two_sum(high_error, upper_error)
-    exact = high + _to_odd(tail, tail_error)
+    high, tail = _fma_parts(a, b, c)
+    exact, product = high + tail, a * b
     plain = product + c
     if np.isinf(c).any():  # finite factors whose rounded product overflows do not matter then
         plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, plain)
@@ -275,16 +281,12 @@ def fused(kind: PtxType) -> Callable[[Array, Array, Array], Array]:
 _MODES = ("rn", "rz", "rm", "rp", "rna")
 
 
-def _nearest_away(x: Array) -> Array:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x)
-
-
 _STEPS: dict[str, Callable[[Array], Array]] = {
     "rn": np.rint,
     "rz": np.trunc,
     "rm": np.floor,
     "rp": np.ceil,
-    "rna": _nearest_away,
+    "rna": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
 }
 
 
@@ -342,14 +344,13 @@ def _odd(nearest: Array, error: Array) -> Array:
     return _to_odd(nearest, np.where(np.isnan(error), 0.0, error))
 
 
-def zero_sign(result: Array, mode: str, *terms: Array) -> Array:
-    """An exact sum of zero is -0 towards minus infinity, unless all its terms are +0."""
-    if mode != "rm":
+def zero_sign(result: Array, name: str, mode: str, operands: Sequence[Array]) -> Array:
+    """An exact sum of zero is -0 towards minus infinity, unless both its terms are +0."""
+    if mode != "rm" or name not in ("add", "sub", "fma", "mad"):
         return result
-    negative = np.signbit(terms[0])
-    for term in terms[1:]:
-        negative = negative | np.signbit(term)
-    return np.where((result == 0) & negative, -0.0, result)
+    first = operands[0] * operands[1] if len(operands) == 3 else operands[0]
+    last = -operands[-1] if name == "sub" else operands[-1]
+    return np.where((result == 0) & (np.signbit(first) | np.signbit(last)), -0.0, result)
 
 
 def flush_below(x: Array, form: Format) -> Array:
@@ -391,45 +392,20 @@ def _root_error(root: Array, a: Array) -> Array:
     return np.asarray((a - product) - low)
 
 
-def _fma_parts(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    """a*b+c as its nearest float64 and what is missing from it, rounded to odd."""
-    product, low = _two_product(a, b)
-    upper, upper_error = _two_sum(c, low)
-    high, high_error = _two_sum(upper, product)
-    tail = _to_odd(*_two_sum(high_error, upper_error))
-    return _two_sum(high, tail)
-
-
 def _extreme(x: Array) -> Array:
     """Finite, not zero, and so large or so small that a transformation may fail."""
     size = np.abs(x)
     return ((size < _LOW) & (size > 0)) | ((size > _HIGH) & np.isfinite(size))
 
 
-def _hard_product(product: Array, a: Array, b: Array) -> Array:
-    vanished = (product == 0) & (a != 0) & (b != 0)
-    return np.asarray(_extreme(a) | _extreme(b) | _extreme(product) | vanished | np.isinf(product))
-
-
-def _hard_fma(result: Array, a: Array, b: Array, c: Array) -> Array:
-    return _hard_product(a * b, a, b) | (np.abs(c) > _HIGH) | np.isinf(result)
-
-
-def _hard_quotient(quotient: Array, a: Array, b: Array) -> Array:
-    lost = ((quotient == 0) & (a != 0)) | np.isinf(quotient)
-    return np.asarray((_extreme(a) | _extreme(b) | _extreme(quotient) | lost) & (b != 0))
-
-
-def _patched(result: Array, lanes: Array, one: Callable[..., float], *operands: Array) -> Array:
-    """`result` with the given lanes computed one by one where all operands are finite."""
-    shape = np.broadcast_shapes(result.shape, lanes.shape, *(o.shape for o in operands))
-    full = [np.broadcast_to(o, shape) for o in operands]
-    out = np.broadcast_to(result, shape).copy()
-    for lane in np.flatnonzero(np.broadcast_to(lanes, shape)):
-        values = [float(f[lane]) for f in full]
-        if all(np.isfinite(v) for v in values):
-            out[lane] = one(*values)
-    return out
+def _is_hard(nearest: Array, *operands: Array) -> Array:
+    """Where a transformation may fail: a value overflows, vanishes, or is extreme."""
+    product = operands[0] * operands[1] if len(operands) == 3 else nearest
+    vanished = np.logical_and.reduce([product == 0, *(o != 0 for o in operands[:2])])
+    found = vanished | np.isinf(nearest) | np.isinf(product)
+    for value in (product, nearest, *operands):
+        found = found | _extreme(value)
+    return np.asarray(found)
 
 
 def _moved(nearest: Array, error: Array, mode: str) -> Array:
@@ -464,33 +440,20 @@ _ERRORS: dict[str, Callable[..., Array]] = {
     "mul": lambda s, a, b: _two_product(a, b)[1],
     "div": _quotient_error,
     "sqrt": _root_error,
-    "fma": lambda s, a, b, c: _fma_parts(a, b, c)[1],
+    "fma": lambda s, a, b, c: _two_sum(*_fma_parts(a, b, c))[1],
 }
 
 
-def _directed_one(name: str, mode: str, operands: list[float], nearest: float) -> float:
+def _directed_one(name: str, mode: str, operands: list[Any], nearest: float) -> float:
     """One lane in exact arithmetic."""
     if name == "sqrt":
         error = Fraction(operands[0]) - Fraction(nearest) ** 2
     else:
         error = _EXACT[name](*operands) - Fraction(nearest)
-    if error == 0 and nearest == 0 and name in ("add", "sub", "fma"):
-        first = operands[0] * operands[1] if name == "fma" else operands[0]
-        last = -operands[-1] if name == "sub" else operands[-1]
-        parts = [np.array([x]) for x in (nearest, first, last)]
-        return float(zero_sign(parts[0], mode, parts[1], parts[2])[0])
+    if error == 0 and nearest == 0:
+        return float(zero_sign(np.array(nearest), name, mode, operands))
     sign = np.array([(error > 0) - (error < 0)], np.float64)
     return float(_moved(np.array([nearest]), sign, mode)[0])
-
-
-_HARD: dict[str, Callable[..., Array]] = {
-    "add": lambda s, a, b: np.abs(s) > _HIGH,
-    "sub": lambda s, a, b: np.abs(s) > _HIGH,
-    "mul": _hard_product,
-    "div": _hard_quotient,
-    "sqrt": lambda s, a: _extreme(a),
-    "fma": _hard_fma,
-}
 
 
 def directed(name: str, mode: str, *operands: Array) -> Array:
@@ -499,20 +462,21 @@ def directed(name: str, mode: str, *operands: Array) -> Array:
     error = _ERRORS[name](nearest, *operands)
     error = np.where(np.isnan(error) | ~np.isfinite(nearest), 0.0, error)
     result = _moved(nearest, error, mode)
-    if name in ("add", "sub", "fma"):
-        last = -operands[-1] if name == "sub" else operands[-1]
-        first = operands[0] * operands[1] if name == "fma" else operands[0]
-        result = np.where(error == 0, zero_sign(nearest, mode, first, last), result)
-    hard = _HARD[name](nearest, *operands)
+    result = np.where(error == 0, zero_sign(nearest, name, mode, operands), result)
+    hard = _is_hard(nearest, *operands)
+    if name == "div":
+        hard &= operands[1] != 0
     if not hard.any():
         return result
     # An overflow enters as the largest number, which the exact result then exceeds.
     stand_in = np.where(np.isinf(nearest), np.copysign(np.finfo(np.float64).max, nearest), nearest)
-
-    def one(*values: float) -> float:
-        return _directed_one(name, mode, list(values[:-1]), values[-1])
-
-    return _patched(result, hard, one, *operands, stand_in)
+    result, hard, *full = np.broadcast_arrays(result, hard, *operands, stand_in)
+    result = result.copy()
+    for lane in np.flatnonzero(hard):
+        *values, near = (float(values[lane]) for values in full)
+        if np.isfinite([*values, near]).all():
+            result[lane] = _directed_one(name, mode, values, near)
+    return result
 
 
 def from_integer(x: Array, mode: str) -> Array:

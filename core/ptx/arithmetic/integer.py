@@ -184,6 +184,12 @@ def sad(instruction: Instruction) -> Operation:
     return same_type(instruction, function)
 
 
+def bit_field(word: Array, first: int, bits: int, signed: bool) -> Array:
+    """Bits of a register from number `first` on, as int64."""
+    field = (word.astype(np.int64) >> first) & ((1 << bits) - 1)
+    return np.where(field >> (bits - 1), field - (1 << bits), field) if signed else field
+
+
 @opcode("dp4a", "dp2a")
 def dot_product(instruction: Instruction) -> Operation:
     """Dot products of packed bytes (dp4a) or of two halves and two bytes (dp2a), added to c."""
@@ -195,15 +201,11 @@ def dot_product(instruction: Instruction) -> Operation:
     a_bits = 8 if lanes == 4 else 16
     b_first = 2 if "hi" in instruction.modifiers else 0
 
-    def field(x: Array, index: int, bits: int, is_signed: bool) -> Array:
-        word = x.astype(np.int64)
-        part = (word >> (index * bits)) & ((1 << bits) - 1)
-        return np.where(part >> (bits - 1), part - (1 << bits), part) if is_signed else part
-
     def function(a: Array, b: Array, c: Array) -> Array:
         total = c.astype(np.int64)
         for i in range(lanes):
-            total = total + field(a, i, a_bits, a_signed) * field(b, b_first + i, 8, b_signed)
+            second = bit_field(b, 8 * (b_first + i), 8, b_signed)
+            total = total + bit_field(a, a_bits * i, a_bits, a_signed) * second
         return total.astype(result.dtype)
 
     a, b, c = instruction.operands[1:4]
@@ -517,11 +519,6 @@ def _add(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
     return total, (partial < a) | (total < partial)
 
 
-def _subtract(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
-    """Unsigned a + ~b + carry, and the carry out."""
-    return _add(a, ~b, carry)
-
-
 def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Array]]) -> Operation:
     """Adds the carry as a last source and, for `.cc`, as a second result."""
     kind = type_of(instruction)
@@ -547,7 +544,9 @@ def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Ar
 @opcode("addc", "subc")
 def add_with_carry(instruction: Instruction) -> Operation:
     """`add.cc`, `addc`, `sub.cc`, `subc`."""
-    return _operation(instruction, _subtract if instruction.opcode[:3] == "sub" else _add)
+    if instruction.opcode.startswith("sub"):
+        return _operation(instruction, lambda a, b, carry: _add(a, ~b, carry))
+    return _operation(instruction, _add)
 
 
 @opcode("madc")

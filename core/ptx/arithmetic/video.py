@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from core.ptx.arithmetic.comparison import ORDERED
+from core.ptx.arithmetic.integer import bit_field
 from core.ptx.arithmetic.operation import Array, Operation, opcode, types_of, unsupported
 from core.ptx.ast import Instruction, Operand, Selected
 from core.ptx.types import TYPES, PtxType
@@ -17,26 +19,13 @@ from core.ptx.types import TYPES, PtxType
 _U32 = TYPES["u32"]
 _PLACES = {"b0": (0, 8), "b1": (8, 8), "b2": (16, 8), "b3": (24, 8), "h0": (0, 16), "h1": (16, 16)}
 _NAMES = ("add", "sub", "absdiff", "min", "max", "shl", "shr", "set", "avrg")
-_COMPARE = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
 
 
 def _field(operand: Operand, kind: PtxType) -> tuple[Operand, Callable[[Array], Array]]:
     """The register an operand is in, and how its value is taken out, as int64."""
     first, bits = (0, 32) if not isinstance(operand, Selected) else _PLACES[operand.part]
     register = operand.operand if isinstance(operand, Selected) else operand
-    return register, lambda word: _extended(word, first, bits, kind.is_signed)
-
-
-def _extended(word: Array, first: int, bits: int, signed: bool) -> Array:
-    field = (word.astype(np.int64) >> first) & ((1 << bits) - 1)
-    return np.where(field >> (bits - 1), field - (1 << bits), field) if signed else field
+    return register, lambda word: bit_field(word, first, bits, kind.is_signed)
 
 
 def _saturated(value: Array, bits: int, signed: bool) -> Array:
@@ -61,7 +50,7 @@ def _core(instruction: Instruction, name: str) -> Callable[[Array, Array], Array
         "shr": lambda a, b: _shift(instruction, a, b, left=False),
     }
     if name == "set":
-        compare = next(_COMPARE[m] for m in instruction.modifiers if m in _COMPARE)
+        compare = next(ORDERED[m] for m in instruction.modifiers if m in ORDERED)
         return lambda a, b: compare(a, b).astype(np.int64)
     return functions[name]
 
@@ -89,8 +78,8 @@ def scalar_video(instruction: Instruction) -> Operation:
         if "sat" in instruction.modifiers:
             value = _saturated(value, 32, result.is_signed)
         if z:
-            third = _extended(z[0], 0, 32, result.is_signed)
-            value = _extended(value, 0, 32, result.is_signed)
+            third = bit_field(z[0], 0, 32, result.is_signed)
+            value = bit_field(value, 0, 32, result.is_signed)
             value = {"add": np.add, "min": np.minimum, "max": np.maximum}[join](value, third)
         return value.astype(result.dtype)
 
@@ -110,7 +99,7 @@ def video_mad(instruction: Instruction) -> Operation:
     shift = next((int(m[3:]) for m in instruction.modifiers if m in ("shr7", "shr15")), 0)
 
     def function(x: Array, y: Array, z: Array) -> Array:
-        value = take_a(x) * take_b(y) + _extended(z, 0, 32, result.is_signed)
+        value = take_a(x) * take_b(y) + bit_field(z, 0, 32, result.is_signed)
         value = value >> shift
         if "sat" in instruction.modifiers:
             value = _saturated(value, 32, result.is_signed)
@@ -140,8 +129,8 @@ def packed_video(instruction: Instruction) -> Operation:
         total = z.astype(np.int64) if accumulate else np.zeros(1, np.int64)
         for lane in range(lanes):
             value = core(
-                _extended(x, lane * bits, bits, a_kind.is_signed),
-                _extended(y, lane * bits, bits, b_kind.is_signed),
+                bit_field(x, lane * bits, bits, a_kind.is_signed),
+                bit_field(y, lane * bits, bits, b_kind.is_signed),
             )
             if "sat" in instruction.modifiers:
                 value = _saturated(value, bits, result.is_signed)

@@ -194,7 +194,10 @@ class _Unit:
         check()
         name = _text(die, "DW_AT_name")
         found = list(self._variables_in(die, Scope(0, first, end, name)))
-        found.sort(key=lambda v: (not _of_body(v), v.scope.depth, v.declared_line))
+        # The parameters of the function itself come first, not those of one inlined into it.
+        found.sort(
+            key=lambda v: (v.scope.depth > 0 or not v.is_parameter, v.scope.depth, v.declared_line)
+        )
         return FunctionInfo(
             symbol=_text(die, "DW_AT_MIPS_linkage_name")
             or _text(die, "DW_AT_linkage_name")
@@ -299,11 +302,6 @@ class _Unit:
         return None if first is None or end is None or first >= end else (first, end)
 
 
-def _of_body(variable: VariableInfo) -> bool:
-    """True for a parameter of the function itself, not of one inlined into it."""
-    return variable.is_parameter and variable.scope.depth == 0
-
-
 def _origin(die: Any) -> Any:
     """The DIE with the name and type: an inlined copy refers to its abstract origin for them."""
     while "DW_AT_abstract_origin" in die.attributes:
@@ -384,18 +382,17 @@ def _read_debug_info(module: Module) -> DebugInfo:
         if len(module.text) > LARGE:
             from core.side_process.client import apart
 
-            read = apart(read_dwarf, _sections_of(module.text), labels)
+            text = module.text
+            parts = "\n".join(text[section.start : section.end] for section in sections(text))
+            read = apart(read_dwarf, parts, labels)
         else:
             read = read_dwarf(module.text, labels)
-        return _with_true_locations(read, module)
+        mended = {symbol: _mended(function, module) for symbol, function in read.functions.items()}
+        return replace(read, functions=MappingProxyType(mended))
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - whatever a broken section breaks, the kernel still runs
         return DebugInfo()
-
-
-def _sections_of(text: str) -> str:
-    return "\n".join(text[section.start : section.end] for section in sections(text))
 
 
 # Where a variable's value really is: NVRTC's location lists, followed along the control flow.
@@ -413,12 +410,6 @@ def _sections_of(text: str) -> str:
 
 _Held = frozenset[str]  # the registers that hold the variable's value
 _NOWHERE: _Held = frozenset()
-
-
-def _with_true_locations(info: DebugInfo, module: Module) -> DebugInfo:
-    """`info` with every register location replaced by what the control flow allows."""
-    functions = {symbol: _mended(function, module) for symbol, function in info.functions.items()}
-    return replace(info, functions=MappingProxyType(functions))
 
 
 def _mended(function: FunctionInfo, module: Module) -> FunctionInfo:
@@ -516,12 +507,10 @@ class _Flow:
         before = ""
         for place in self._variable.locations:
             register = place.register or ""
-            if self._code.copies.get(place.first_pc - 1) == before and before:
-                is_copy = register in self._code.writes.get(place.first_pc - 1, ())
-            else:
-                is_copy = False
+            maker = place.first_pc - 1
+            is_copy = before and self._code.copies.get(maker) == before
             before = register
-            if is_copy:
+            if is_copy and register in self._code.writes.get(maker, ()):
                 continue
             # An entry for a whole block begins before its register is written.
             inside = [

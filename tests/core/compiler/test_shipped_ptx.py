@@ -83,16 +83,42 @@ def test_a_rungs_default_is_what_nvrtc_makes_of_it(name, script, monkeypatch):
     check(load_ladder()[name].blank_workload(), script, monkeypatch)
 
 
-@pytest.mark.slow
-def test_all_of_it_is_what_nvrtc_makes(script, monkeypatch):
+@pytest.fixture
+def nvrtcs(monkeypatch):
+    """NVRTC's answers alone."""
     if not same_compiler():
         pytest.skip(f"another NVRTC made it: {shipped_ptx.about()['nvrtc']}")
     as_the_script(monkeypatch)
     monkeypatch.setattr(shipped_ptx, "find", lambda *_: None)
+
+
+def all_kept():
+    return {name: shipped_ptx._entry(name) for name in shipped_ptx._names() - {shipped_ptx.ABOUT}}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nvrtcs")
+def test_every_build_is_there_and_one_of_each_source_is_what_nvrtc_makes(script):
+    kept, missing = all_kept(), []
+    asked = script.asked()
+    assert len(asked) > 30
+    assert kept.keys() <= asked.keys(), "run scripts/compile_shipped.py"
+    for source, asked_for in asked.items():
+        entry = kept.get(source, {})
+        assert entry.keys() <= asked_for.keys(), "run scripts/compile_shipped.py"
+        missing += [workload for build, workload in asked_for.items() if build not in entry]
+        for build, workload in list(asked_for.items())[-1:]:  # not the default, which others try
+            made = script.entry_of(workload)
+            assert made == entry.get(build), f"{workload.source_name}: run compile_shipped.py"
+    assert [script.entry_of(workload) for workload in missing] == [None] * len(missing)
+
+
+@pytest.mark.release
+@pytest.mark.usefixtures("nvrtcs")
+def test_all_of_it_is_what_nvrtc_makes(script):
     found = script.entries()
     assert len(found) > 30
-    kept = {name: shipped_ptx._entry(name) for name in shipped_ptx._names() - {shipped_ptx.ABOUT}}
-    assert found == kept, "run scripts/compile_shipped.py"
+    assert found == all_kept(), "run scripts/compile_shipped.py"
 
 
 def test_no_folder_of_the_makers_is_in_it():
