@@ -400,7 +400,7 @@ def _own(grid: Grid, history: History, thread: int) -> Ints:
 
 
 def touched_by(block_trace: BlockTrace, name: str, step: int, threads: int | slice) -> Ints:
-    """What a thread, or some, load or store of global array `name` at a step: flat elements, each once.
+    """What a thread, or some, access of global array `name` at a step: flat elements, each once.
 
     A load of copies in shared memory counts as one of the elements that they are copies of.
     """
