@@ -257,10 +257,10 @@ class _Decoder:
         operands = self.operands
         for instruction in operands.instructions:
             row = opcode_of(instruction)
-            if row.refused and not row.is_executed:
+            # Nothing but its modifier tells `st.bulk` from a store.
+            is_bulk_store = instruction.opcode == "st" and "bulk" in instruction.modifiers
+            if row.refused and (is_bulk_store or not row.is_executed):
                 raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
-            if why := row.why_left_out(instruction.modifiers):
-                raise unsupported(instruction, f"is not executed ({why})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is not a modifier of PTX")
