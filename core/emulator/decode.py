@@ -371,16 +371,12 @@ def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
         ) from error
 
 
-def _destinations(instruction: Instruction) -> tuple[Operand, ...]:
-    first = instruction.operands[0]
-    if isinstance(first, Pair):
-        return first.first, first.second
-    return elements(first)
-
-
 def _targets(instruction: Instruction, found: Operation) -> tuple[Operand, ...]:
     """Where the results of a computation go."""
-    return _destinations(instruction) if found.targets is None else found.targets
+    if found.targets is not None:
+        return found.targets
+    first = instruction.operands[0]
+    return (first.first, first.second) if isinstance(first, Pair) else elements(first)
 
 
 def _compose(
