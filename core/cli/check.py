@@ -28,11 +28,24 @@ from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, standard_
 from core.cli.named_launch import OwnLaunch, faults, file_launch
 from core.cli.options import Compiler, cluster_option, option
 from core.cli.trace import verdict
+from core.distributed.processes import usual_jobs
 from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
 from core.rules.counters import COUNTERS
+from core.side_process.client import stoppable
+from core.source.constants import with_defines
 from core.source.cuda_in_python import ENDINGS, NoCudaWithin
-from core.user_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
+from core.source.kernels_and_launches import split_instance, unscoped
+from core.source.template_instances import kernel_names
+from core.user_files.launch_texts import parse_defines, split_defines
+from core.user_files.sources_and_headers import (
+    MOST_NOTEBOOK,
+    local_files,
+    read_plain,
+    read_source,
+    read_text,
+    repository_of,
+)
 from core.wording import in_number, listing
 
 if TYPE_CHECKING:
@@ -202,12 +215,6 @@ def _is_meant(file: Path, folder: Path) -> bool:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.side_process.client import stoppable
-    from core.source.constants import with_defines
-    from core.source.kernels_and_launches import split_instance, unscoped
-    from core.source.template_instances import kernel_names
-    from core.user_files.launch_texts import parse_defines
-
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
         names = stoppable(kernel_names, text)
@@ -281,7 +288,6 @@ def _check_remotely(
 ) -> None:
     """Has workers check the files; what they say is printed in the order of the files."""
     from core.distributed.cluster import opened
-    from core.distributed.processes import usual_jobs
 
     with (
         opened(address, "EMULATOR", jobs=jobs or usual_jobs(len(files)), tell=tell) as cluster,
@@ -309,8 +315,6 @@ def _check_remotely(
 
 def sent(file: _File) -> _Sent | None:
     """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
-    from core.user_files.sources_and_headers import local_files, repository_of
-
     try:
         text = read_source(file.path)
         whole = read_text(file.path, MOST_NOTEBOOK) if file.path.suffix in ENDINGS else text
@@ -367,8 +371,6 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.user_files.launch_texts import split_defines
-
     whole = own.launch
     assert whole is not None  # of a file there is always one
     defines = [f"{name}={value}" for name, value in split_defines(whole.defines).items()]
@@ -385,8 +387,6 @@ def _as_options(own: OwnLaunch) -> dict[str, Any]:
 
 def _line_of(own: OwnLaunch) -> int:
     """The line on which the kernel is named, 1-based."""
-    from core.source.kernels_and_launches import unscoped
-
     name = unscoped(own.workload.kernel)
     lines = own.workload.source.split("\n")
     return next((n for n, line in enumerate(lines, 1) if f"{name}(" in line), 1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.launch import WARP
 from core.wording import listing
-from gui.scenes.cached_per_object import last_for_each, once_for_each
+from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.names_of_elements_and_threads import verb_of
 from gui.scenes.numbers_and_sentences import plural, value_text
 
@@ -71,13 +71,7 @@ def own_scene(trace: Trace, block: BlockTrace, step: int, warp: int) -> OwnScene
     access = block.access(step) if block.n_steps else None
     if access is None or access.space not in TITLES:
         return None
-    return _scene(block, _places(trace), step, warp)
-
-
-@last_for_each
-def _scene(block: BlockTrace, places: Places, step: int, warp: int) -> OwnScene:
-    access = block.access(step)
-    assert access is not None
+    places = _places(trace)
     part, first = access.warp(warp), warp * WARP
     active = np.asarray(part.active)
     names: dict[int, tuple[str, bool]] = {}

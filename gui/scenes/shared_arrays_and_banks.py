@@ -14,9 +14,10 @@ from core.launch import WARP
 from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
 from core.trace.copies_under_way import CopiesUnderWay
-from gui.scenes.block_history import accessed_name, all_elements, deed, elements_a_lane, history_of
-from gui.scenes.cached_per_object import last_for_each, once_for_each
-from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
+from gui.scenes.block_history import history_of
+from gui.scenes.cached_per_object import once_for_each
+from gui.scenes.elements_of_accesses import accessed_name, all_elements, deed, elements_a_lane
+from gui.scenes.illegal_accesses import at_fault, faults_in_words
 from gui.scenes.names_of_elements_and_threads import element_name
 from gui.scenes.numbers_and_sentences import capital, numbers_name, plural
 
@@ -154,13 +155,7 @@ def shared_scene(trace: Trace, block_trace: BlockTrace, step: int, warp: int) ->
     """The scene at `step` for one warp of the block."""
     if not trace.shared_arrays:
         return SharedScene("This kernel uses no shared memory.", (), None)
-    return _scene(block_trace, tuple(trace.shared_arrays), step, warp)
-
-
-@last_for_each
-def _scene(
-    block_trace: BlockTrace, arrays: tuple[SharedArray, ...], step: int, warp: int
-) -> SharedScene:
+    arrays = tuple(trace.shared_arrays)
     access = history_of(block_trace).last_access(step, "shared")
     now = access if access is not None and access.step == step else None
     states = block_trace.shared(step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from core.trace import EventKind
 from core.trace.finding import FOR_EVER
 from core.wording import listing
-from gui.scenes.block_history import deed, operations_at, operations_words
-from gui.scenes.cached_per_object import last_for_each
-from gui.scenes.illegal_and_masked_off import at_fault, faulty_name
+from gui.scenes.bulk_copies import operations_at
+from gui.scenes.elements_of_accesses import deed
+from gui.scenes.illegal_accesses import at_fault, faulty_name
 from gui.scenes.names_of_elements_and_threads import FILL, element_name, fills, part_name
 from gui.scenes.numbers_and_sentences import grouped, plural
+from gui.scenes.operations_in_words import operations_words
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace
@@ -38,7 +39,7 @@ class Band:
 class Timeline:
     """One block's record laid out on an axis of steps."""
 
-    def __init__(self, trace: BlockTrace, faults: Sequence[int] = ()) -> None:
+    def __init__(self, trace: BlockTrace, faults: Iterable[int] = ()) -> None:
         """`faults` are the steps at which something is found to be wrong."""
         self.faults = np.array(sorted({s for s in faults if s >= 0}), np.intp)
         self.n_steps = trace.n_steps
@@ -88,14 +89,9 @@ class Timeline:
 
 
 def timeline_of(trace: Trace, block: BlockTrace) -> Timeline:
-    """The timeline of a trace's block with what was found in it, kept with the block's record."""
+    """The timeline of a trace's block with what was found in it."""
     found = {f.step for f in trace.findings if f.block == block.block}
-    return _timeline(block, tuple(sorted(found | set(block.illegal_steps.tolist()))))
-
-
-@last_for_each
-def _timeline(block: BlockTrace, faults: tuple[int, ...]) -> Timeline:
-    return Timeline(block, faults)
+    return Timeline(block, found | set(block.illegal_steps.tolist()))
 
 
 def step_label(session: Session) -> str:

@@ -11,15 +11,12 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
 from gui.scenes.configuration import Profile
-from gui.scenes.counter_table import (
-    CounterRow,
+from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption, sections
+from gui.scenes.nsight_profile_table import (
     ProfileRow,
-    counter_rows,
-    counters_caption,
     first_difference,
     profile_caption,
     profile_rows,
-    sections,
 )
 from gui.scenes.numbers_and_sentences import capital, grouped, spaced
 from gui.scenes.selection import Hover

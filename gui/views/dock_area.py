@@ -28,15 +28,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
+from gui.views.captions_and_panels import place_caption
 
 # How the views of the step page are laid out until somebody moves them: by the room there is.
 
@@ -295,12 +290,7 @@ class ViewDock(QDockWidget):
         if self.caption is None or beside == self._beside:
             return
         self._beside = beside
-        if beside:
-            self._head.removeWidget(self.caption)
-            self.title.row.insertWidget(0, self.caption, 1000)
-        else:
-            self.title.row.removeWidget(self.caption)
-            self._head.addWidget(self.caption)
+        place_caption(self.caption, self.title.row, self._head, beside=beside)
 
 
 LAYOUT_VERSION = 1
@@ -316,7 +306,6 @@ class LargeView:
         self.layout = QByteArray()
         """The layout to come back to, as Qt saves it."""
         self._features = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
-        self._room = area.size(), current_theme()
         self._together: dict[str, frozenset[str]] = {}
 
     def show(self, name: str) -> None:
@@ -329,7 +318,6 @@ class LargeView:
                 self._release(area.docks[self.name])
             else:
                 self.layout = area.saveState(LAYOUT_VERSION)
-                self._room = area.size(), current_theme()
                 self._together = {n: self._beside(d) for n, d in area.docks.items()}
             self.name = name
             for other in area.docks.values():
@@ -342,14 +330,13 @@ class LargeView:
             dock.show()
             dock.raise_()
 
-    def put_back(self) -> bool:
+    def put_back(self) -> None:
         area = self._area
         if self.name:
             with area.arranging():
                 self._release(area.docks[self.name])
                 self.name = ""
                 area.restoreState(self.layout, LAYOUT_VERSION)
-        return self._room == (area.size(), current_theme())
 
     def share_a_place(self, one: str, other: str) -> bool:
         """Whether two views stand behind each other in the layout that comes back."""

@@ -54,7 +54,8 @@ class PtxView(SessionView):
 
     def refresh(self, names: frozenset[str]) -> None:
         if names == {"hover"}:
-            self._mark_pointed()
+            if self.listing is not None and self.session.pointed_line != self._pointed:
+                self._mark()
             return
         if "trace" in names:
             self._load()
@@ -106,10 +107,6 @@ class PtxView(SessionView):
         rows = self.text.viewport().height() // max(self.text.fontMetrics().lineSpacing(), 1)
         if not top + 1 <= place < top + rows - 2:
             self.text.verticalScrollBar().setValue(max(place - rows // 3, 0))
-
-    def _mark_pointed(self) -> None:
-        if self.listing is not None and self.session.pointed_line != self._pointed:
-            self._mark()
 
     def _spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
         return self.listing.spans(first, last) if self.listing is not None else []

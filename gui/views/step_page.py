@@ -123,12 +123,10 @@ class StepPage(PageWidget, DockArea):
 
     def show_all(self) -> None:
         """Show all views as they were; in front the session's, if that is another one by now."""
-        same = self.large.put_back()
-        shown = self._shown()
+        self.large.put_back()
         if self._before_trace is not self.session.trace:
             self.show_what_there_is()
-        if not (same and shown == self._shown()):
-            self.follow_size()
+        self.follow_size()
         if self.session.view != self._before:
             self._bring(self.session.view)
 

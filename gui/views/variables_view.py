@@ -42,25 +42,25 @@ class VariableModel(RowModel[VariableRow]):
         same = across == self.across and len(rows) == len(self.rows)
         if not same:
             self.beginResetModel()
-        before, lane_before = self.rows, self.lane
+        lane_before = self.lane
         self.rows, self.across, self.lane = rows, across, lane
         self.HEADS = self.ACROSS if across else VariableModel.HEADS
         if not same:
             self.endResetModel()
             return
-        for place, (new, old) in enumerate(zip(rows, before, strict=True)):
-            if new != old or lane != lane_before:
-                last = self.index(place, self.columnCount() - 1)
-                self.dataChanged.emit(self.index(place, 0), last)
+        self._tell_changed(0, self.columnCount() - 1)
         if across and lane != lane_before:
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP)
 
     def point(self, lane: int) -> None:
-        before, self.pointed = self.pointed, lane
-        for changed in {before, lane} - {-1}:
-            if self.across and self.rows:
-                top = self.index(0, 2 + changed)
-                self.dataChanged.emit(top, self.index(len(self.rows) - 1, 2 + changed))
+        self.pointed = lane
+        if self.across:
+            self._tell_changed(2, 1 + WARP)
+
+    def _tell_changed(self, first: int, last: int) -> None:
+        """Columns have changed, from the first to the last."""
+        if self.rows:
+            self.dataChanged.emit(self.index(0, first), self.index(len(self.rows) - 1, last))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
         if role == Role.FontRole and self.across and section - 2 == self.lane:
