@@ -36,7 +36,6 @@ from core.user_files.sources_and_headers import (
     without_line_numbers,
 )
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.edited_source import Changes
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.source_pane import (
     LineTotals,
@@ -47,6 +46,7 @@ from gui.scenes.source_pane import (
     lines_inside_comments,
     totals_text,
 )
+from gui.scenes.text_changes import Changes
 from gui.views.question_in_views import draw_mark
 
 Spans = Callable[[int, int], Sequence[Iterable[Span]]]

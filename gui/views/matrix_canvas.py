@@ -21,8 +21,9 @@ from gui.scenes.arrays_as_grids import (
     scrolled,
     shares_of,
 )
-from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
+from gui.scenes.masked_off_threads import Guards, guards_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
+from gui.scenes.room_beyond_arrays import reaches_of
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.veils_and_picks import Lit, Pick

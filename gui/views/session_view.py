@@ -18,7 +18,7 @@ from gui.scenes.question_in_views import veil_words
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
 from gui.scenes.step_views import StepView
-from gui.scenes.why_this_number import Fetched
+from gui.scenes.why_an_element_is_loaded import Fetched
 from gui.views.captions_and_panels import Caption
 
 ASKING = frozenset({"veiled", "answered", "lit", "pick_target"})

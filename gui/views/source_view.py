@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 from gui.looks.labels_and_layouts import fill, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
-from gui.scenes.edited_source import NEVER, Changes, Draft
+from gui.scenes.edited_source import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
 from gui.scenes.source_pane import (
@@ -23,6 +23,7 @@ from gui.scenes.source_pane import (
     next_step_at,
     source_caption,
 )
+from gui.scenes.text_changes import Changes
 from gui.views.buttons_and_choices import action_button
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
 from gui.views.question_in_views import Veil, marks_of
