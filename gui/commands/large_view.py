@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.commands.keyboard_focus import focus_page
 from gui.commands.window_parts import Window
-from gui.views.dock_area import ViewDock
+from gui.views.view_docks import ViewDock
 
 
 def toggle_full_screen(window: Window) -> None:

@@ -21,7 +21,7 @@ from core.cancelling import check, is_cancelled, within
 from core.errors import CompileError, GpuFailure, GpuUnavailable, TilescopeError
 from gui.background import Progress, Worker, sentence_of
 from gui.scenes import ceilings_shown as scene
-from gui.scenes.benchmark import size_parameters
+from gui.scenes.benchmark_results import size_parameters
 from gui.scenes.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.models.ceiling_counts import Counts
     from core.models.ceilings import Ceilings
-    from gui.scenes.benchmark import CeilingKey, Measured
+    from gui.scenes.benchmark_results import CeilingKey, Measured
     from gui.scenes.ceilings_shown import Run
 
 log = logging.getLogger(__name__)

@@ -14,33 +14,21 @@ from core.launch import WARP
 from core.trace import EventKind
 from core.wording import listing
 from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box, is_product
-from gui.scenes.block_history import (
-    BEFORE,
+from gui.scenes.block_history import BEFORE, History, history_of, multiplied
+from gui.scenes.bulk_copies import boxes_between, copied, operations_at, warps_of
+from gui.scenes.elements_of_accesses import (
     EMPTY,
-    History,
     accessed_name,
     all_elements,
-    boxes_between,
-    copied,
     deed,
     elements_a_lane,
-    history_of,
     is_global,
-    multiplied,
-    operations_at,
-    operations_words,
-    warps_of,
 )
-from gui.scenes.illegal_and_masked_off import (
-    Guards,
-    at_fault,
-    faults_in_words,
-    faulty_cells,
-    idle,
-    zero_filled,
-)
+from gui.scenes.illegal_accesses import at_fault, faults_in_words, faulty_cells
+from gui.scenes.masked_off_threads import Guards, idle, zero_filled
 from gui.scenes.names_of_elements_and_threads import block_name, elements_name, part_name
 from gui.scenes.numbers_and_sentences import plural, value_text
+from gui.scenes.operations_in_words import operations_words
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent

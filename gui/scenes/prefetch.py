@@ -12,11 +12,12 @@ from core.trace import EventKind
 from gui.scenes.arrays_as_grids import grids_of, owned_by
 from gui.scenes.block_history import history_of
 from gui.scenes.findings_list import finding_rows
-from gui.scenes.illegal_and_masked_off import guards_of, reaches_of
-from gui.scenes.launch_differences import outcome
+from gui.scenes.launch_outcome import outcome
+from gui.scenes.masked_off_threads import guards_of
 from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx_pane import listing_of
+from gui.scenes.room_beyond_arrays import reaches_of
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.transport_bar import timeline_of
 from gui.scenes.warp_lanes import warp_scene

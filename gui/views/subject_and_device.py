@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QW
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker
 from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, styled_label
-from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE
+from gui.scenes.benchmark_results import SWEPT_SIZES, TEXTBOOK_SIZE
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption, Scrolled
