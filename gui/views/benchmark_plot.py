@@ -25,8 +25,8 @@ from PySide6.QtWidgets import QBoxLayout, QWidget
 from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import benchmark_plot as scene
-from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import OVER, QUANTITIES, Ceilings, Curve, PlotPoint, Request
+from gui.scenes.benchmark_results import Measured
 from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
 from gui.views.buttons_and_choices import Segmented, fitting_choice, offer

@@ -34,7 +34,7 @@ from gui.looks.labels_and_layouts import (
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
-from gui.scenes.benchmark import launch_title
+from gui.scenes.benchmark_results import launch_title
 from gui.scenes.ceilings_shown import LegendKey, Row
 from gui.scenes.configuration import Configuration
 from gui.scenes.numbers_and_sentences import thin_spaced

@@ -37,7 +37,7 @@ from gui.looks.labels_and_layouts import (
 )
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy_shown as scene
-from gui.scenes.benchmark import launch_title
+from gui.scenes.benchmark_results import launch_title
 from gui.scenes.ceilings_shown import rate_text
 from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
