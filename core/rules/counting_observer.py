@@ -134,7 +134,6 @@ class CountingObserver(Observer):
         """An access warp by warp; `address` is int64 (lanes,), or (1,) where all have the same."""
         rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
         active = active_rows(mask, self.geometry)
-        active = np.ones(rows.shape, bool) if active is None else active
         return _Rows(rows, active, active.sum(axis=1))
 
     def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
@@ -442,9 +441,8 @@ class CountingObserver(Observer):
     def on_barrier(self, event: BarrierEvent) -> None:
         """Counts the warps that came, once."""
         if event.executed:
-            active = active_rows(event.mask, self.geometry)
-            came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
-            self.tally.add(event.pc, "", "", figures(requests=int(came)))
+            came = int(active_rows(event.mask, self.geometry).any(axis=1).sum())
+            self.tally.add(event.pc, "", "", figures(requests=came))
 
 
 def _site(event: AccessEvent) -> int:
