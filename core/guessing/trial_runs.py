@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.cancelling import check
+from core.cancelling import PassingOverMistakes, check
 from core.compiler.compile_ptx_and_cubin import build_of, find_entry
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
@@ -91,7 +91,7 @@ _INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it
 def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) -> FileLaunch:
     """The launch, or one of other values in whose first blocks less is found."""
     start = time.thread_time()
-    try:
+    with PassingOverMistakes(PointersWithin):  # whoever runs the launch says what is wrong with it
         found = _found(source, launch, seed)
         _must_not_lead_astray(guess, found)
         outside = any(finding.kind == "out_of_bounds" for finding in found)
@@ -106,10 +106,6 @@ def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) 
                 launch, left = again, places
             if not left or time.thread_time() - start > _SECONDS_FOR_SIZES:
                 break
-    except (Cancelled, TooMuchWork, PointersWithin):
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        pass
     return launch
 
 
@@ -121,7 +117,7 @@ def _with_last_blocks(source: str, guess: Guess, launch: FileLaunch, seed: int) 
     if not guess.uncut or launch.grid != guess.launch.grid:
         return launch
     whole = replace(launch, grid=guess.uncut)
-    try:
+    with PassingOverMistakes():  # whoever runs the launch says what is wrong with it
         size = file_workload(source, whole, seed).launch
         if size.grid.count * size.block.count > _MOST_THREADS:
             return launch
@@ -133,10 +129,7 @@ def _with_last_blocks(source: str, guess: Guess, launch: FileLaunch, seed: int) 
         outside = _places(f for f in found if f.kind == "out_of_bounds" and f.array)
         outside = {place for place in outside if place[2] not in guess.open}
         return whole if outside and outside - _places(_found(source, launch, seed)) else launch
-    except (Cancelled, TooMuchWork):
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        return launch
+    return launch
 
 
 def _must_not_lead_astray(guess: Guess, found: Iterable[Finding]) -> None:
@@ -184,10 +177,8 @@ def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[G
     grown = [{n: max(least, value) for n, value in sizes.items()} for least in _AT_LEAST]
     for numbers in filter(None, [_nested(sizes), *(one for one in grown if one != sizes)]):
         given = tuple((name, str(value)) for name, value in numbers.items())
-        try:
+        with PassingOverMistakes():  # so large it cannot be
             yield completed(source, replace(guess.asked, arguments=given + guess.asked.arguments))
-        except TilescopeError:  # so large it cannot be
-            continue
 
 
 def _with_classes(guess: Guess) -> Iterator[Guess]:
@@ -237,7 +228,6 @@ _ROUNDS = 3
 _MOST_ALIKE = 6  # sizes: more are not those of matrices
 _MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
 _ASSERTS = re.compile(r"\bassert\s*\(")
-_LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
 _LONG = 64  # a size that may make a trial long
 _PARTS = (4, 8, 16)  # of sizes with which a trial does not end
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
@@ -254,7 +244,7 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
     launch = guess.launch
     if guess.asked.grid and guess.asked.block and not _is_open(source, guess):
         return launch  # arrays of gigabytes take many seconds to fill
-    try:
+    with PassingOverMistakes():  # whoever runs the launch says what is wrong with it
         function, block = _kernel_of(source, launch, seed)
         if not guess.asked.block and (let := _block_that_is_let(function, block)):
             guess = completed(source, replace(guess.asked, block=let))
@@ -265,11 +255,9 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
             if (whole := grid.in_clusters(function.cluster)) != grid:
                 guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))
         launch = guess.launch
-        return _with_trials(_Trials(source, guess, seed)) if _is_open(source, guess) else launch
-    except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        return launch
+        if _is_open(source, guess):
+            return _with_trials(_Trials(source, guess, seed))
+    return launch
 
 
 def _is_open(source: str, guess: Guess) -> bool:
@@ -325,6 +313,11 @@ class Reach(Observer):
     beyond_own: bool = False
     ended: bool = False
     asserted: bool = False  # that some assertion of the kernel's fails
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it touches memory, and its arrays alone."""
+        return self.touched and not self.astray and not self.sizes
 
     def on_access(self, event: AccessEvent) -> None:
         """A legal access."""
@@ -419,8 +412,7 @@ def _with_trials(trials: _Trials) -> FileLaunch:
         launch, found = _touching(launch, trials) or (launch, found)
     for side, square in _alike(trials) if found.astray or found.sizes else ():
         again = trials(square)
-        is_clean = again.touched and not again.astray and not again.sizes
-        if is_clean and (again.ended or side <= _MODEST):
+        if again.is_within and (again.ended or side <= _MODEST):
             return square
     launch, found = _grown(launch, trials, found)
     if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
@@ -438,7 +430,7 @@ def _with_trials(trials: _Trials) -> FileLaunch:
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
             small, again = _grown(_with_arguments(other, numbers), trials)
-            if again.touched and not again.astray and not again.sizes:
+            if again.is_within:
                 return small
     elif launch != guess.launch:
         return _to_its_end(launch, found, trials)
@@ -466,7 +458,7 @@ def _with_less(
         parts = {name: str(max(value // part, least // 2, _SMALL)) for name, value in some.items()}
         other = replace(trials, guess=_anew(trials, parts))
         less, again = _grown(other.guess.launch, other, instructions=_MORE_OF_FEW * _INSTRUCTIONS)
-        if again.touched and again.ended and not again.astray and not again.sizes:
+        if again.ended and again.is_within:
             return less
     return None
 
@@ -485,15 +477,12 @@ def _that_holds(trials: _Trials) -> FileLaunch | None:
 
     def with_sizes(larger: Mapping[str, int]) -> FileLaunch | None:
         texts = {**given, **{name: str(value) for name, value in larger.items()}}
-        try:
+        with PassingOverMistakes():
             asked = replace(guess.asked, arguments=tuple(texts.items()))
             other = completed(trials.source, asked).launch
-        except (Cancelled, TooMuchWork):
-            raise
-        except TilescopeError:
-            return None
-        found = trials(other)
-        return None if found.asserted or found.astray else other
+            found = trials(other)
+            return None if found.asserted or found.astray else other
+        return None
 
     for times in _LARGER if len(sizes) <= _MOST_ALIKE else ():
         larger = {name: times * value for name, value in sizes.items()}
@@ -508,21 +497,16 @@ def _that_holds(trials: _Trials) -> FileLaunch | None:
 def _to_its_end(launch: FileLaunch, found: Reach, trials: _Trials) -> FileLaunch:
     """The launch, or one with smaller numbers if only that ends: what did not run may reach far.
 
-    Sizes become parts of what they are, with the grid that follows. Where that does not help all
-    numbers are made small, and then each that ends a loop alone.
+    Sizes become parts of what they are, with the grid that follows; where that does not help all
+    numbers are made small.
     """
     numbers = _small_numbers(launch, trials.guess)
     if found.ended or not numbers:
         return launch
     if less := _with_less(launch, trials, numbers.keys() & trials.guess.sizes, _SMALL + 1):
         return less
-    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(trials.source)))
-    longer = _MORE_OF_FEW * _INSTRUCTIONS
-    for changed, most in ((numbers, _INSTRUCTIONS), *((one, longer) for one in alone)):
-        small, again = _grown(_with_arguments(launch, changed), trials, instructions=most)
-        if again.touched and again.ended and not again.astray and not again.sizes:
-            return small
-    return launch
+    small, again = _grown(_with_arguments(launch, numbers), trials)
+    return small if again.ended and again.is_within else launch
 
 
 def _alike(trials: _Trials) -> Iterator[tuple[int, FileLaunch]]:
@@ -595,7 +579,7 @@ def _reaching_less(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Rea
         if name not in trials.guess.open or not text.isdecimal() or int(text) <= _FEW:
             continue
         less, found = _grown(_with_arguments(launch, {name: str(_FEW)}), trials)
-        if found.touched and not found.sizes and not found.astray:
+        if found.is_within:
             return less, found
     return None
 

@@ -205,10 +205,6 @@ class Syntax:
         """A node's text as written, without comments and strings."""
         return self.plain[node.start_byte : node.end_byte]
 
-    def written(self, node: Node) -> str:
-        """A node's text as written."""
-        return self.source[node.start_byte : node.end_byte]
-
     @cached_property
     def _line_ends(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self.source)]

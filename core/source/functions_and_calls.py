@@ -566,20 +566,39 @@ def _with_ends_of_statements(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+def named_by(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
+    """The name, and template arguments if any, of what an expression says is to be called."""
+    scope = list[str]()
+    while node is not None:
+        kind = node.type
+        if kind == "qualified_identifier":
+            outer = node.child_by_field_name("scope")
+            if outer is not None:
+                scope.append(text_of(outer).partition("<")[0])
+            node = node.child_by_field_name("name")
+        elif kind == "field_expression":
+            node = node.child_by_field_name("field")
+        elif kind in ("parenthesized_expression", "dependent_name", "compound_literal_expression"):
+            node = node.named_children[0] if node.named_children else None
+        elif kind == "pointer_expression":
+            node = node.child_by_field_name("argument")
+        elif kind == "cast_expression":
+            node = node.child_by_field_name("value")
+        elif kind in ("template_function", "template_method"):
+            name, given = node.child_by_field_name("name"), node.child_by_field_name("arguments")
+            if name is None or given is None:
+                return None
+            return "::".join([*scope, text_of(name)]), tuple(split_at_commas(text_of(given)[1:-1]))
+        else:
+            known = kind.endswith("identifier")
+            return ("::".join([*scope, text_of(node)]), ()) if known else None
+    return None
+
+
 def called_name(call: Node) -> str:
     """The plain name of what a call calls."""
-    function = call.child_by_field_name("function")
-    while function is not None:
-        kind = function.type
-        if kind in ("qualified_identifier", "template_function", "template_method"):
-            function = function.child_by_field_name("name")
-        elif kind == "field_expression":
-            function = function.child_by_field_name("field")
-        elif kind == "dependent_name" and function.named_children:
-            function = function.named_children[0]
-        else:
-            return text_of(function) if kind.endswith("identifier") else ""
-    return ""
+    name, _ = named_by(field_of(call, "function")) or ("", ())
+    return name.rpartition("::")[2]
 
 
 def arguments_of(call: Node) -> list[Node]:
