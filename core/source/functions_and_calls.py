@@ -27,7 +27,7 @@ from core.source.cuda_parser import (
     text_in,
     text_of,
 )
-from core.source.preprocessor import blank, closing, split_at_commas
+from core.source.preprocessor import blank, blank_found, closing, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -192,7 +192,7 @@ class HostSyntax:
     shift = 0
 
     def __init__(self, text: str) -> None:
-        plain = ATTRIBUTE.sub(_blank, _WITHOUT_MEANING.sub(_blank, _plain(text)))
+        plain = ATTRIBUTE.sub(blank_found, _WITHOUT_MEANING.sub(blank_found, _plain(text)))
         plain = _MARK_BEHIND.sub(lambda found: found[1] + blank(found[2]), plain)
         self.text = _with_ends_of_statements(plain)
         self.root = parse(_SIZES_IN_BRACES.sub(_rounded, self.text)).root_node
@@ -542,10 +542,6 @@ def _plain(text: str) -> str:
 
 def _rounded(found: re.Match[str]) -> str:
     return found[0].replace("{", "(").replace("}", ")")
-
-
-def _blank(found: re.Match[str]) -> str:
-    return blank(found[0])
 
 
 def _with_ends_of_statements(text: str) -> str:

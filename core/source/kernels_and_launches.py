@@ -16,6 +16,7 @@ from core.source.functions_and_calls import (
     TemplateParameter,
     arguments_of,
     called_name,
+    formals_of,
     function_declarator,
     host_syntax,
     named_by,
@@ -270,7 +271,9 @@ def _kernel(
         template=template,
         body=text[body.start_byte + 1 : body.end_byte - 1] if body is not None else "",
         is_defined=body is not None,
-        defaults=dict(_defaults(inside)),
+        defaults={
+            one.name: text_of(one.value) for one in formals_of(declarator) if one.value and one.name
+        },
         branch=_branch(node),
     )
 
@@ -305,13 +308,6 @@ def _constrained(parameter: TemplateParameter, concepts: Collection[str]) -> Tem
 def _parameters(inside: str) -> tuple[str, ...]:
     parts = [part.partition("=")[0].strip() for part in split_at_commas(inside)]
     return () if parts in ([], [""], ["void"]) else tuple(parts)
-
-
-def _defaults(inside: str) -> Iterator[tuple[str, str]]:
-    for part in split_at_commas(inside):
-        declared, _, default = part.partition("=")
-        if default and (words := re.findall(r"\w+", declared)):
-            yield words[-1], default.strip()
 
 
 @lru_cache(maxsize=16)
