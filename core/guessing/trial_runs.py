@@ -170,9 +170,9 @@ def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[G
     Not where an access is out of bounds: `if (i <= n)` would go unseen with a larger n.
     """
     sizes = {
-        name: int(text)
-        for name, text in launch.arguments
-        if text.isdecimal() and (name in guess.sizes or (name in guess.open and is_pitch(name)))
+        name: value
+        for name, value in _numbers(launch).items()
+        if name in guess.sizes or (name in guess.open and is_pitch(name))
     }
     grown = [{n: max(least, value) for n, value in sizes.items()} for least in _AT_LEAST]
     for numbers in filter(None, [_nested(sizes), *(one for one in grown if one != sizes)]):
@@ -186,14 +186,10 @@ def _with_classes(guess: Guess) -> Iterator[Guess]:
 
     The host's code may say how many there are, but hardly which.
     """
-    given = dict(guess.asked.arguments)
-    changed = {
-        name: text.replace("random:", "zeros:")
-        for name, text in guess.launch.arguments
-        if name not in given and re.match(r"random:u?int(16|32|64)\[", text)
-    }
-    if changed:
-        yield replace(guess, launch=_with_arguments(guess.launch, changed))
+    names = dict(guess.launch.arguments).keys() - dict(guess.asked.arguments).keys()
+    other = _filled_with("zeros:", guess.launch, names)
+    if other != guess.launch:
+        yield replace(guess, launch=other)
 
 
 def _nested(names: Iterable[str]) -> dict[str, int]:
@@ -268,10 +264,15 @@ def _is_open(source: str, guess: Guess) -> bool:
     return bool(guess.open or guess.shared_open or is_long or halved)
 
 
+def _numbers(launch: FileLaunch) -> dict[str, int]:
+    """The whole numbers among the arguments, none below 0."""
+    return {name: int(text) for name, text in launch.arguments if text.isdecimal()}
+
+
 def _guessed_sizes(guess: Guess, launch: FileLaunch) -> Mapping[str, int]:
     """The whole numbers among the arguments that nobody gave."""
     given = dict(guess.asked.arguments)
-    return {n: int(t) for n, t in launch.arguments if n not in given and t.isdecimal()}
+    return {n: value for n, value in _numbers(launch).items() if n not in given}
 
 
 def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
@@ -418,7 +419,7 @@ def _with_trials(trials: _Trials) -> FileLaunch:
     if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
         launch, found = _reaching_less(launch, trials) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
-        indices = _with_indices(launch, guess)
+        indices = _filled_with("index:", launch, guess.open)
         if indices != launch:
             again = trials(indices)
             larger = _larger(indices, guess, again)
@@ -450,8 +451,8 @@ def _with_less(
     launch: FileLaunch, trials: _Trials, names: Collection[str], least: int
 ) -> FileLaunch | None:
     """The guess anew with parts of these sizes from `least` on, if it ends within bounds then."""
-    sizes = {n: int(t) for n, t in launch.arguments if n in names and t.isdecimal()}
-    sizes = {n: value for n, value in sizes.items() if value >= least and not is_pitch(n)}
+    numbers = {n: value for n, value in _numbers(launch).items() if n in names and not is_pitch(n)}
+    sizes = {n: value for n, value in numbers.items() if value >= least}
     longest = {n: value for n, value in sizes.items() if value == max(sizes.values())}
     groups = [longest, *([sizes] if longest != sizes else [])] if sizes else []
     for some, part in itertools.product(groups, _PARTS):
@@ -469,11 +470,9 @@ def _that_holds(trials: _Trials) -> FileLaunch | None:
     Each that need not be larger stays as it is. None where no such sizes are found.
     """
     guess, given = trials.guess, dict(trials.guess.asked.arguments)
-    sizes = {
-        name: int(text)
-        for name, text in guess.launch.arguments
-        if name in guess.open | guess.halved and text.isdecimal() and int(text) >= _SMALL
-    }
+    free = guess.open | guess.halved
+    numbers = _numbers(guess.launch)
+    sizes = {n: value for n, value in numbers.items() if n in free and value >= _SMALL}
 
     def with_sizes(larger: Mapping[str, int]) -> FileLaunch | None:
         texts = {**given, **{name: str(value) for name, value in larger.items()}}
@@ -515,8 +514,8 @@ def _alike(trials: _Trials) -> Iterator[tuple[int, FileLaunch]]:
     Small ones are none of these: channels, heads.
     """
     guess = trials.guess
-    texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
-    values = {n: int(t) for n, t in texts.items() if t.isdecimal() and int(t) >= _SMALL}
+    sizes = {n: v for n, v in _numbers(guess.launch).items() if n in guess.sizes}
+    values = {n: v for n, v in sizes.items() if v >= _SMALL and not is_pitch(n)}
     several = sorted(set(values.values()))
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
         yield value, _anew(trials, dict.fromkeys(values, str(value))).launch
@@ -531,11 +530,8 @@ def _anew(trials: _Trials, numbers: Mapping[str, str]) -> Guess:
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
     """The numbers that may as well be smaller, so small; no strides, with which rows overlap."""
-    return {
-        n: str(_SMALL)
-        for n, text in launch.arguments
-        if n in guess.open and not is_pitch(n) and text.isdecimal() and int(text) > _SMALL
-    }
+    large = {name for name, value in _numbers(launch).items() if value > _SMALL}
+    return {name: str(_SMALL) for name in large & guess.open if not is_pitch(name)}
 
 
 def _grown(
@@ -575,8 +571,8 @@ def _touching(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Reach] |
 
 def _reaching_less(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Reach] | None:
     """The launch with one guessed number so small that arrays hold what the kernel reaches."""
-    for name, text in launch.arguments:
-        if name not in trials.guess.open or not text.isdecimal() or int(text) <= _FEW:
+    for name, value in _numbers(launch).items():
+        if name not in trials.guess.open or value <= _FEW:
             continue
         less, found = _grown(_with_arguments(launch, {name: str(_FEW)}), trials)
         if found.is_within:
@@ -622,7 +618,7 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
 
 def _is_window(launch: FileLaunch, have: int, need: int) -> bool:
     """Whether each of `have` threads reads as many elements as a number of the launch says."""
-    numbers = (int(text) for _, text in launch.arguments if text.isdecimal())
+    numbers = _numbers(launch).values()
     return any(1 < number < have and need == have + number - 1 for number in numbers)
 
 
@@ -636,16 +632,14 @@ def _meant(guess: Guess, name: str) -> float:
     return min(_FAR * have, have + row + _HALO)
 
 
-def _with_indices(launch: FileLaunch, guess: Guess) -> FileLaunch:
-    """The launch with `index` in place of random whole numbers."""
-    return _with_arguments(
-        launch,
-        {
-            name: text.replace("random:", "index:")
-            for name, text in launch.arguments
-            if name in guess.open and re.match(r"random:u?int(16|32|64)\[", text)
-        },
-    )
+def _filled_with(fill: str, launch: FileLaunch, names: Collection[str]) -> FileLaunch:
+    """The launch with zeros, or indices, for the random whole numbers in these arrays."""
+    changed = {
+        name: text.replace("random:", fill)
+        for name, text in launch.arguments
+        if name in names and re.match(r"random:u?int(16|32|64)\[", text)
+    }
+    return _with_arguments(launch, changed)
 
 
 def _with_arguments(launch: FileLaunch, changed: Mapping[str, str]) -> FileLaunch:
