@@ -477,18 +477,8 @@ class Hazards(Observer):
 
     def _where(self, event: AccessEvent) -> tuple[Ints, Indices]:
         """Byte offsets in the shadow, and the lanes, one place each a lane that takes part."""
-        pattern = event.pattern
-        if pattern is None:
-            return self._places(event, event.address)
-        found = pattern.notes.get("places")
-        if found is None:
-            found = pattern.notes["places"] = self._places(event, pattern.address)
-        offset, lanes = found
-        return (offset + event.shift if event.shift else offset), lanes
-
-    def _places(self, event: AccessEvent, address: Ints) -> tuple[Ints, Indices]:
         region, lanes = event.region, self._lanes
-        offset = address - region.base
+        offset = event.address - region.base
         if region.lane_offset is not None:
             offset = offset + region.lane_offset
         if offset.size == 1:

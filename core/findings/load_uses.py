@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from core.ptx.ast import (
     Address,
@@ -82,15 +83,16 @@ class LoadUses:
 
 @dataclass(frozen=True)
 class _Use:
-    """Where a register is read.
+    """Where a register is read, and as what.
 
-    `element` is its place among a store's values, -1 for another operand, -2 for an address or
-    a guard, -3 for a sum that a matrix product begins anew in this register, -4 for what a shuffle
-    hands to other lanes, -5 for the argument of a call that gives it back: `instruction` takes it.
+    "stored": as one of a store's values, the one at place `element`; "begun anew": as a sum that a
+    matrix product overwrites; "shuffled": handed to other lanes; "given back": as the argument of a
+    call that returns it to `instruction`.
     """
 
     instruction: Instruction
-    element: int
+    how: Literal["stored", "operand", "address or guard", "begun anew", "shuffled", "given back"]
+    element: int = -1
 
 
 def _shuffled_parameters(module: Module) -> _Parameters:
@@ -144,7 +146,7 @@ def _copying_loads(
     for instruction in instructions:
         taker = given_back.get(_argument(instruction))
         for name, use in _reads(instruction, objects, handed):
-            by_call = _Use(taker, -5) if taker is not None and use.element == -1 else use
+            by_call = _Use(taker, "given back") if taker and use.how == "operand" else use
             uses.setdefault(name, []).append(by_call)
     for instruction in instructions:
         if instruction.opcode == "ld" and ("param" in instruction.modifiers) == of_parameters:
@@ -199,19 +201,19 @@ def _follow(
     todo, seen = [(name, False)], {(name, False)}
     while todo:
         register, mixed = todo.pop()
-        if any(use.element == -3 for use in uses.get(register, ())):
+        if any(use.how == "begun anew" for use in uses.get(register, ())):
             continue  # what is stored from here on is the product's
         for use in uses.get(register, ()):
-            if use.element == -4:
+            if use.how == "shuffled":
                 continue
             kind = opcode_of(use.instruction).kind
-            if use.element >= 0:
+            if use.how == "stored":
                 if mixed and use.instruction.operands[0] != load.operands[1]:
                     return
                 if not mixed:
                     stores.append((use.instruction.pc, use.element))
-            elif use.element == -5 or (
-                use.element == -1 and kind in ("move", "bits", "conversion")
+            elif use.how == "given back" or (
+                use.how == "operand" and kind in ("move", "bits", "conversion")
             ):
                 target = use.instruction.operands[0]
                 if not isinstance(target, Register):
@@ -247,12 +249,12 @@ def _reads(
 ) -> Iterator[tuple[str, _Use]]:
     """The registers that an instruction reads; arguments `handed` only go on to a shuffle."""
     if instruction.guard is not None:
-        yield instruction.guard.name, _Use(instruction, -2)
+        yield instruction.guard.name, _Use(instruction, "address or guard")
     if "mma_async" in instruction.modifiers:
         begins = immediate(instruction.operands[3]) in (None, 0)  # a predicate, or never adds
         for sum_ in elements(instruction.operands[0]):
             if isinstance(sum_, Register):
-                yield sum_.name, _Use(instruction, -3 if begins else -1)
+                yield sum_.name, _Use(instruction, "begun anew" if begins else "operand")
     stores = instruction.opcode == "st"
     copying = _copies_into(instruction, objects)
     operands = instruction.operands if stores else instruction.operands[1:]
@@ -261,13 +263,15 @@ def _reads(
         shuffles = 1
     for place, operand in enumerate(operands):
         for element, part in enumerate(elements(operand)):
-            use = _Use(instruction, element if copying and place == 1 else -1)
+            use = _Use(instruction, "operand")
             if place == shuffles:
-                use = _Use(instruction, -4)
+                use = _Use(instruction, "shuffled")
+            elif copying and place == 1:
+                use = _Use(instruction, "stored", element)
             if isinstance(part, Register):
                 yield part.name, use
             elif isinstance(part, Address) and isinstance(part.base, Register):
-                yield part.base.name, _Use(instruction, -2)
+                yield part.base.name, _Use(instruction, "address or guard")
             elif not isinstance(part, Address):
                 yield from ((name, use) for name in registers(part))
 

@@ -129,9 +129,13 @@ def _touched(
     workload: Workload, known: Mapping[str, int], asked: Mapping[str, int]
 ) -> Mapping[str, int]:
     """Sectors by array; for an array too large to tell, all of it or what was asked for."""
-    sizes = {a.name: -(-a.data.nbytes // SECTOR) for a in workload.launch.arrays}
+    sizes = _sectors_of_arrays(workload)
     most = {name: min(asked, sizes.get(name, asked)) for name, asked in asked.items()}
     return {**most, **known}
+
+
+def _sectors_of_arrays(workload: Workload) -> Mapping[str, int]:
+    return {a.name: -(-a.data.nbytes // SECTOR) for a in workload.launch.arrays}
 
 
 def _part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
@@ -313,7 +317,7 @@ def _touches_everything(counts: Counts) -> bool:
 
 
 def _whole(workload: Workload, names: Mapping[str, int]) -> Mapping[str, int]:
-    sizes = {a.name: -(-a.data.nbytes // SECTOR) for a in workload.launch.arrays}
+    sizes = _sectors_of_arrays(workload)
     return {name: sizes.get(name, -1) for name in names}
 
 

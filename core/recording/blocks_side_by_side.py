@@ -18,6 +18,7 @@ from core.emulator.address_spaces import Region
 from core.emulator.block_record import ChunkRecord
 from core.errors import LaunchError, ParameterError
 from core.launch import Launch
+from core.wording import runs_of
 
 MOST_THREADS = 1 << 27  # of a launch that are all run: the smallest kernel takes half a minute
 MOST_BLOCKS = 1 << 24  # blocks of a grid that is counted by its kinds: each takes tens of bytes
@@ -69,8 +70,7 @@ def chosen_blocks(total: int, threads: int, wanted: Sequence[int], *, only: bool
             f"Blocks are numbered from 0 to {total - 1}; asked for {chosen or 'none'}."
         )
     end = 0
-    for run in np.split(np.array(chosen), np.flatnonzero(np.diff(chosen) > 1) + 1):
-        first, last = int(run[0]), int(run[-1])
+    for first, last in runs_of(chosen):
         if not only:
             yield from _spans(end, first, threads, recorded=False)
         end = last + 1

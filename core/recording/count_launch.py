@@ -11,7 +11,7 @@ of its lines have their tags in one bank (`core.rules.atomics`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,14 +104,6 @@ class _Moves:
     def steps(self, steps: Ints, which: Mask) -> Ints:
         """The whole steps to the blocks `which`, whose steps in blockIdx are `steps` (n, 3)."""
         return np.column_stack([steps, *(table[which] for table in self._tables)])
-
-
-@dataclass
-class _Run:
-    tally: Tally = field(default_factory=Tally)
-    moving: list[_Moving] = field(default_factory=list)
-    copying: list[tuple[AccessEvent, Dependence]] = field(default_factory=list)
-    moves: _Moves = field(default_factory=_Moves)
 
 
 def count(
@@ -239,46 +231,47 @@ class _Counter:
 
     def _run_kind(self, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Runs the first of the blocks and counts it for all that do the same."""
-        run = _Run()
+        tally, moves = Tally(), _Moves()
+        moving: list[_Moving] = []
+        copying: list[tuple[AccessEvent, Dependence]] = []
         geometry = self._geometry(blocks[:1])
-        observer = self._observer(run.tally, geometry)
+        observer = self._observer(tally, geometry)
         part = self._part(geometry)
         record = None if part is None else part.record
         arrivals = _WithoutAccesses(observer)
         machine = AffineMachine(self.image, geometry, (arrivals,), record, self.limits)
-        grid = self.image.launch.grid
-        index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
+        index = np.stack(self.image.launch.grid.at(blocks))
 
         def on_access(events: list[tuple[AccessEvent, Dependence]]) -> None:
             moved = [_uniform_step(e, d) for e, d in events if _matters(e, d)]
             if moved:
-                run.moving.append(_Moving(tuple(e for e, _ in events), moved[0]))
+                moving.append(_Moving(tuple(e for e, _ in events), moved[0]))
             for event, dependence in events:
                 if not moved:
                     observer.on_access(event)
                 if part is not None:
                     lines = not _matters(event, dependence)
-                    part.on_access(event, lines=lines, moves=run.moves.of(dependence))
+                    part.on_access(event, lines=lines, moves=moves.of(dependence))
 
         def on_address(event: AccessEvent, dependence: Dependence) -> None:
             if not self.program.issues[event.pc].is_copy:
                 on_access([(event, dependence)])
                 return
-            run.copying.append((event, dependence))
+            copying.append((event, dependence))
             if event.kind == "store":
-                on_access(run.copying)
-                run.copying.clear()
+                on_access(copying)
+                copying.clear()
 
         machine.follow(index.T, index[:, 0], on_address)
         machine.run()
         alike = machine.equivalent
-        for key, sums in run.tally.sums.items():
+        for key, sums in tally.sums.items():
             self.tally.add(*key, sums * int(alike.sum()))
         steps = index.T[alike] - index[:, 0]
-        for moving in run.moving:
+        for one in moving:
             check()
-            self._count_moving(moving, geometry, steps, alike)
-        self._keep(part, int(alike.sum()), run.moves.steps(steps, alike))
+            self._count_moving(one, geometry, steps, alike)
+        self._keep(part, int(alike.sum()), moves.steps(steps, alike))
         return alike
 
     def _part(self, geometry: Geometry) -> WorkPart | None:

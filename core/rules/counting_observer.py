@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +26,6 @@ from core.rules.memory_instruction_issue import Issue, IssueTable
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}
-_MOST_FORMS = 256  # of accesses of stacks, each of 8 bytes a lane, whose counts are kept
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,6 @@ class CountingObserver(Observer):
         self._issues = issues
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
-        self._local_sums: dict[Hashable, Ints] = {}  # of accesses of stacks, by form
         # Of the last atomic among a cluster's blocks, which comes block by block: its tick and pc,
         # which warps' parts are counted, and the rounds of each warp's loop.
         self._atomic = -1, -1
@@ -126,20 +124,21 @@ class CountingObserver(Observer):
             space, event = "shared", replace(event, mask=own)
         if space not in SPACES:
             return
-        address = np.broadcast_to(event.address, self.geometry.lanes)
-        rows = warp_rows(address, self.geometry, 0)
-        active = active_rows(event.mask, self.geometry)
-        lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
+        rows = self._rows(event.address, event.mask)
         if issue.instruction.led:
-            everybody = np.ones(rows.shape, bool) if active is None else active
-            active = atomics.leaders(rows, everybody, issue.instruction.led)
-            lanes = active.sum(axis=1)
+            active = atomics.leaders(rows.address, rows.mask, issue.instruction.led)
+            rows = _Rows(rows.address, active, active.sum(axis=1))
         if space == "global":
-            found = _Rows(rows, active, lanes)
-            (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, found)
+            (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, rows)
         else:
-            found = _Rows(rows - event.region.base, active, lanes)
-            (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
+            rows = replace(rows, address=rows.address - event.region.base)
+            (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, rows)
+
+    def _rows(self, address: Ints, mask: Mask | None) -> _Rows:
+        """An access warp by warp; `address` is int64 (lanes,), or (1,) where all have the same."""
+        rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
+        active = active_rows(mask, self.geometry)
+        return _Rows(rows, active, np.full(len(rows), 32) if active is None else active.sum(axis=1))
 
     def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
@@ -163,26 +162,12 @@ class CountingObserver(Observer):
         self.tally.add(event.site, "", f"local_{_SHORT[event.kind]}", sums * event.registers)
 
     def _of_stacks(self, address: Ints, width: int, mask: Mask | None) -> Ints:
-        """Figures of an access of stacks: those of any other of its form, whole words away.
-
-        `address` is int64 (lanes,), or (1,) where it is the same in all stacks.
-        """
-        first = int(address[0])
-        lanes_of = None if mask is None else mask.tobytes()
-        form = width, first % global_memory.LOCAL_WORD, (address - first).tobytes(), lanes_of
-        sums = self._local_sums.get(form)
-        if sums is None:
-            rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
-            active = active_rows(mask, self.geometry)
-            lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
-            units = global_memory.local_sectors(rows, active, width)
-            ideal = global_memory.ideal_sectors(units, lanes, width)
-            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(lanes))
-            sums = figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
-            if len(self._local_sums) >= _MOST_FORMS:
-                self._local_sums.clear()
-            self._local_sums[form] = sums
-        return sums
+        """Figures of an access of stacks, at these bytes of each."""
+        rows = self._rows(address, mask)
+        units = global_memory.local_sectors(rows.address, rows.active, width)
+        ideal = global_memory.ideal_sectors(units, rows.lanes, width)
+        requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(rows.lanes))
+        return figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""

@@ -155,25 +155,14 @@ class L1Cache:
     def visit(self, sectors: Ints, kinds: NDArray[np.int8]) -> Mask:
         """Which visits are loads that hit; sectors by number, in order of time."""
         hits = np.zeros(len(sectors), bool)
-        edges = np.flatnonzero(np.diff(kinds)) + 1
-        for first, end in zip([0, *edges.tolist()], [*edges.tolist(), len(kinds)], strict=True):
-            part = sectors[first:end]
-            if end > first and kinds[first] == LOAD:
-                hits[first:end] = self.load(part)
+        for place, (sector, kind) in enumerate(zip(sectors.tolist(), kinds.tolist(), strict=True)):
+            if kind == LOAD:
+                hits[place] = self._load(sector)
             else:
-                for sector in part.tolist():
-                    self._write(sector, int(kinds[first]))
+                self._write(sector, kind)
         return hits
 
-    def load(self, sectors: Ints) -> Mask:
-        """Which of these loads hit."""
-        lines, last = np.unique(sectors[::-1] // PER_LINE, return_index=True)
-        new = sum(line not in self._lines for line in lines.tolist())
-        if len(self._lines) + new > self._capacity:
-            return np.fromiter((self._one(s) for s in sectors.tolist()), bool, len(sectors))
-        return self._without_eviction(sectors, lines[np.argsort(-last)])
-
-    def _one(self, sector: int) -> bool:
+    def _load(self, sector: int) -> bool:
         line, bit = sector // PER_LINE, 1 << sector % PER_LINE
         filled = self._lines.get(line)
         if filled is None:
@@ -203,16 +192,6 @@ class L1Cache:
             skip = int(self._random.expovariate(1 / self._skipped)) if self._skipped else 0
             del self._lines[next(islice(self._lines, skip % len(self._lines), None))]
         self._lines[line] = filled
-
-    def _without_eviction(self, sectors: Ints, by_last_use: Ints) -> Mask:
-        """Where everything fits, only the first load of a sector misses."""
-        found, first = np.unique(sectors, return_index=True)
-        hits = np.ones(len(sectors), bool)
-        for sector, place in zip(found.tolist(), first.tolist(), strict=True):
-            hits[place] = self._one(sector)
-        for line in by_last_use.tolist():
-            self._lines.move_to_end(line)
-        return hits
 
 
 MOST_VISITS = 1 << 25  # sectors kept at a time, 25 bytes each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from core.trace.access import SharedArray, SharedState
 
 if TYPE_CHECKING:
     from core.emulator.block_record import ChunkRecord
-    from core.emulator.events import AccessEvent, Mask
+    from core.emulator.events import AccessEvent, Indices, Ints, Mask
     from core.ptx.debug.dwarf_types import DwarfType
 
 _LEAST_APART = 16  # stores between two states that are kept
@@ -69,6 +69,28 @@ def _stores_of(record: ChunkRecord, lanes: slice, space: str) -> list[AccessEven
     ]
 
 
+def _stored(event: AccessEvent, lanes: slice) -> Iterator[tuple[Indices, Ints, NDArray[np.uint8]]]:
+    """What some lanes store, each part of a vector by itself.
+
+    The threads among them that take part, where in the region each stores, and its bytes (threads,
+    bytes).
+    """
+    every = np.arange(lanes.stop - lanes.start)
+    threads = every if event.mask is None else np.flatnonzero(event.mask[lanes])
+    size = event.width // len(event.values)
+    offset = of_threads(event.address, lanes, threads) - event.region.base
+    for number, values in enumerate(event.values):
+        raw = np.ascontiguousarray(of_threads(values, lanes, threads)).view(np.uint8)
+        yield threads, offset + number * size, raw.reshape(len(threads), size)
+
+
+def of_threads(values: NDArray[Any], lanes: slice, threads: Indices) -> NDArray[Any]:
+    """Of one value a lane of the machine, or one for all, those of some threads among `lanes`."""
+    if values.size == 1:
+        return np.broadcast_to(values, threads.shape)
+    return values[lanes][threads]
+
+
 # The stacks of threads, where a `-G` build keeps arrays, structs and variables whose address is
 # taken.
 
@@ -78,8 +100,7 @@ class StackBytes:
 
     def __init__(self, record: ChunkRecord, lanes: slice, first: int, end: int) -> None:
         self._lanes, self._first, self._size = lanes, first, end - first
-        self._threads = np.arange(lanes.stop - lanes.start)
-        shape = len(self._threads), self._size
+        shape = lanes.stop - lanes.start, self._size
         empty = np.zeros(shape, np.uint8), np.zeros(shape, bool)
         self._replay = _Replay(_stores_of(record, lanes, "local"), empty, self._apply)
 
@@ -90,41 +111,13 @@ class StackBytes:
         """
         return self._replay.before(tick)
 
-    def _apply(
-        self, event: AccessEvent, data: NDArray[np.uint8], written: NDArray[np.bool_]
-    ) -> None:
-        lanes, size = self._lanes, event.width // len(event.values)
-        address, mask = event.address, event.mask
-        offsets = (address if address.size == 1 else address[lanes]) - event.region.base
-        starts = offsets - self._first
-        who = self._threads if mask is None else np.flatnonzero(mask[lanes])
-        same = len(starts) == 1 or bool((starts == starts[0]).all())
-        for i, values in enumerate(event.values):
-            own = values if values.size == 1 else values[lanes][who]
-            raw = np.ascontiguousarray(np.broadcast_to(own, who.shape))
-            octets = raw.view(np.uint8).reshape(len(who), size)
-            if same:
-                self._put_at_one_place(int(starts[0]) + i * size, who, octets, data, written)
-            else:
-                at = (starts + i * size)[who]
-                for byte in range(size):
-                    fits = (at + byte >= 0) & (at + byte < self._size)
-                    data[who[fits], at[fits] + byte] = octets[fits, byte]
-                    written[who[fits], at[fits] + byte] = True
-
-    def _put_at_one_place(
-        self,
-        start: int,
-        who: NDArray[np.intp],
-        octets: NDArray[np.uint8],
-        data: NDArray[np.uint8],
-        written: NDArray[np.bool_],
-    ) -> None:
-        first, end = max(start, 0), min(start + octets.shape[1], self._size)
-        if first < end:
-            rows: Any = slice(None) if len(who) == len(self._threads) else who
-            data[rows, first:end] = octets[:, first - start : end - start]
-            written[rows, first:end] = True
+    def _apply(self, event: AccessEvent, data: NDArray[np.uint8], written: Mask) -> None:
+        for threads, offset, octets in _stored(event, self._lanes):
+            place = offset[:, None] - self._first + np.arange(octets.shape[1])
+            fits = (place >= 0) & (place < self._size)
+            row, column = np.nonzero(fits)
+            data[threads[row], place[fits]] = octets[row, column]
+            written[threads[row], place[fits]] = True
 
 
 Value = Any  # a number, or a tuple of values for an array or struct
@@ -247,16 +240,9 @@ class SharedHistory:
         if isinstance(event, _Landed):
             data[event.place], writer[event.place] = event.data, event.thread
             return
-        lanes = self._lanes
-        count = lanes.stop - lanes.start
-        mask = np.ones(count, bool) if event.mask is None else event.mask[lanes]
-        threads = np.flatnonzero(mask)
-        offset = _part(event.address, lanes)[threads] - event.region.base
-        size = event.width // len(event.values)
-        for i, values in enumerate(event.values):
-            raw = np.ascontiguousarray(_part(values, lanes)[threads]).view(np.uint8)
-            place = (offset + i * size)[:, None] + np.arange(size)
-            data[place] = raw.reshape(len(threads), size)
+        for threads, offset, octets in _stored(event, self._lanes):
+            place = offset[:, None] + np.arange(octets.shape[1])
+            data[place] = octets
             writer[place] = threads[:, None]
 
     def _state(self, data: NDArray[np.uint8], writer: NDArray[np.int32]) -> dict[str, SharedState]:
@@ -267,9 +253,3 @@ class SharedHistory:
             last = writer[cut][:: array.dtype.itemsize].reshape(array.shape)
             states[array.name] = SharedState(values, last >= 0, last)
         return states
-
-
-def _part(values: NDArray[Any], lanes: slice) -> NDArray[Any]:
-    if values.size == 1:
-        return np.repeat(values, lanes.stop - lanes.start)
-    return values[lanes]

@@ -21,6 +21,7 @@ from core.launch import WARP
 from core.rules.shared_memory import WORD
 from core.trace.access import SharedArray, label, owner_of
 from core.trace.copies_under_way import closes_group, groups_left
+from core.wording import runs_of
 
 if TYPE_CHECKING:
     from core.emulator.events import AccessEvent, Ints, PhaseEvent, Span, TransferEvent
@@ -379,12 +380,7 @@ class _Reading:
         return _in_order(number, [root(p) for p in range(len(parents))])
 
     def _stage(self, words: Ints) -> Stage:
-        breaks = np.flatnonzero(np.diff(words) > 1)
-        firsts = [words[0], *words[breaks + 1].tolist()]
-        lasts = [*words[breaks].tolist(), words[-1]]
-        pieces = tuple(
-            (int(a) * WORD, (int(b) + 1) * WORD) for a, b in zip(firsts, lasts, strict=True)
-        )
+        pieces = tuple((a * WORD, (b + 1) * WORD) for a, b in runs_of(words.tolist()))
         owners = [owner_of(self.arrays, first) for first, _ in pieces]
         return Stage(pieces, tuple(dict.fromkeys(a.name for a in owners if a is not None)))
 

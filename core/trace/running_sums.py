@@ -18,7 +18,7 @@ from core.ptx.ast import Instruction, Operand, Register, Vector, registers
 from core.ptx.dataflow import results
 from core.ptx.debug.variables import VariableInfo
 from core.trace.access import Array
-from core.trace.memory_history import StackBytes
+from core.trace.memory_history import StackBytes, of_threads
 from core.trace.steps import Position
 from core.trace.variables import VariableReader
 
@@ -119,8 +119,8 @@ class SumsSoFar:
             held = self._reader.register(pc, 0, location.register, tick)
         if held is None:
             return np.zeros(count, dtype), np.zeros(count, bool)
-        own = held if held.size == 1 else held[self._lanes][share.threads]
-        return _bits(np.broadcast_to(own, (count,)), dtype), np.ones(count, bool)
+        own = of_threads(held, self._lanes, share.threads)
+        return _bits(own, dtype), np.ones(count, bool)
 
     def _on_the_stack(self, threads: Ints, starts: Ints, tick: int) -> Held:
         assert self._stack is not None
@@ -179,15 +179,12 @@ class SumsSoFar:
         lanes = self._lanes
         count = lanes.stop - lanes.start
         threads = np.arange(count) if event.mask is None else np.flatnonzero(event.mask[lanes])
-        address = event.address if event.address.size == 1 else event.address[lanes][threads]
-        place = np.broadcast_to(address - self._array.base, threads.shape)
+        place = of_threads(event.address, lanes, threads) - self._array.base
         return threads, place // size + part
 
     def _agrees(self, event: AccessEvent, part: int, threads: Ints, place: _Place) -> bool:
         """Whether the variable held what was stored, bit by bit."""
-        values = event.values[part]
-        own = values if values.size == 1 else values[self._lanes][threads]
-        stored = np.broadcast_to(own, threads.shape)
+        stored = of_threads(event.values[part], self._lanes, threads)
         if stored.dtype.itemsize != place.bits.dtype.itemsize:
             return False
         kind = np.dtype(f"u{stored.dtype.itemsize}")
@@ -265,7 +262,9 @@ class _StoredVariables:
             location = info.location(self._at)
             if location is not None and location.register == register.name:
                 held = self._reader.register(self._at, 0, register.name, tick)
-                return None if held is None else _Place(info, self._own(held, threads))
+                return (
+                    None if held is None else _Place(info, of_threads(held, self._lanes, threads))
+                )
         found = self._definitions.get(register.name, [])
         if len(found) != 1 or found[0].guard is not None:
             return None
@@ -298,7 +297,7 @@ class _StoredVariables:
         for info in self._reader.in_scope(self._at):
             span = self._span(info)
             if span is not None and (starts >= span[0]).all() and (starts < span[1]).all():
-                return _Place(info, self._own(event.values[part], threads), starts)
+                return _Place(info, of_threads(event.values[part], self._lanes, threads), starts)
         for write in reversed(self._writes):
             if write.tick >= event.tick or not self._all(write, threads):
                 continue
@@ -329,11 +328,7 @@ class _StoredVariables:
         return event.mask is None or bool(event.mask[self._lanes][threads].all())
 
     def _starts(self, event: AccessEvent, threads: Threads) -> NDArray[np.int64]:
-        return self._own(event.address, threads) - event.region.base
-
-    def _own(self, values: NDArray[Any], threads: Threads) -> NDArray[Any]:
-        own = values if values.size == 1 else values[self._lanes][threads]
-        return np.broadcast_to(own, threads.shape)
+        return of_threads(event.address, self._lanes, threads) - event.region.base
 
 
 def _part(operand: Operand, part: int) -> Operand | None:

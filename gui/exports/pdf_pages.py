@@ -33,7 +33,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication
 
 from gui.looks.theme import load_fonts
-from gui.pictures import png
+from gui.pictures import painting, png
 
 MARGIN_MM = 18
 FOOT_MM = 8  # of the page's number, within the margin
@@ -184,7 +184,7 @@ def keep_headings(text: QTextDocument) -> None:
     """Begin a page before each heading that would stand at the foot of one without what follows."""
     high, layout = text.pageSize().height(), text.documentLayout()
     block, first = text.begin(), QTextBlock()  # of headings below each other
-    while block.isValid():
+    while block.next().isValid():
         if not _is_heading(block):
             first = QTextBlock()
         else:
@@ -194,6 +194,9 @@ def keep_headings(text: QTextDocument) -> None:
                 style = first.blockFormat()
                 style.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
                 QTextCursor(first).setBlockFormat(style)
+                text.markContentsDirty(0, text.characterCount())  # Qt's own update is too short
+            if not block.blockFormat().headingLevel():  # it says more than its title
+                first = QTextBlock()
         block = block.next()
 
 
@@ -215,10 +218,8 @@ def _beginning_ends(block: QTextBlock) -> float:
         cells = (table.cellAt(1, column) for column in range(table.columns()))
         ends = (cell.lastCursorPosition().block() for cell in cells)
         return max(layout.blockBoundingRect(end).bottom() for end in ends)
-    box, lines = layout.blockBoundingRect(block), block.layout()
-    if not lines.lineCount():
-        return box.bottom()
-    return box.top() + lines.lineAt(min(lines.lineCount(), 2) - 1).rect().bottom()
+    top, lines = layout.blockBoundingRect(block).top(), block.layout()
+    return top + lines.lineAt(min(lines.lineCount(), 2) - 1).rect().bottom()
 
 
 def _trimmed(picture: QImage) -> QImage:
@@ -252,9 +253,8 @@ def _image(match: re.Match[str]) -> str:
     size = renderer.defaultSize()
     image = QImage(size * _SHARP, QImage.Format.Format_RGB32)
     image.fill(0xFFFFFFFF)
-    painter = QPainter(image)
-    renderer.render(painter, QRectF(0, 0, image.width(), image.height()))
-    painter.end()
+    with painting(image) as painter:
+        renderer.render(painter, QRectF(0, 0, image.width(), image.height()))
     data = base64.b64encode(png(image)).decode()
     return (
         f'<br><img src="data:image/png;base64,{data}" width="{size.width()}" '

@@ -22,29 +22,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    named,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.benchmark import Measured
-from gui.scenes.benchmark_plot import (
-    OVER,
-    QUANTITIES,
-    Ceilings,
-    Curve,
-    PlotPoint,
-    Request,
-    curves,
-    far_apart,
-    plot_sentence,
-    series_of,
-    values_of,
-)
+from gui.scenes import benchmark_plot as scene
+from gui.scenes.benchmark_plot import OVER, QUANTITIES, Ceilings, Curve, PlotPoint, Request
+from gui.scenes.benchmark_results import Measured
 from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.roofline import spread
 from gui.views.buttons_and_choices import Segmented, fitting_choice, offer
@@ -296,14 +278,13 @@ class SweepPlot(QWidget):
         self.plot.box.sigResized.connect(lambda _: self._name_curves())
         side_by_side(self, (self.plot, 1), self.key, gap=0)
 
-    def set_order(self, keys: Sequence[str]) -> None:
-        """Give these kernels their colours in this order, whether or not they are drawn now."""
-        self._order = {key: place for place, key in enumerate(keys)}
-
-    def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
-        """Show these curves, in the colours that `set_order` gave them."""
+    def show_curves(
+        self, curves: tuple[Curve, ...], request: Request, order: Sequence[str]
+    ) -> None:
+        """Show curves; kernels have their colours in this order, whether or not they are drawn."""
         self.curves, self._request = curves, request
-        self._logarithms = far_apart(curves)
+        self._order = {key: place for place, key in enumerate(order)}
+        self._logarithms = scene.far_apart(curves)
         self.draw()
 
     def _line(self, key: str) -> _Line:
@@ -367,8 +348,8 @@ class SweepPlot(QWidget):
         rows = []
         for curve in self.curves:
             last, key = curve.points[-1], curve.key
-            scene = self.plot.box.mapViewToScene(QPointF(place(last.x), self._up(last.y)))
-            end = self.key.mapFromGlobal(self.plot.mapToGlobal(self.plot.mapFromScene(scene))).y()
+            point = self.plot.box.mapViewToScene(QPointF(place(last.x), self._up(last.y)))
+            end = self.key.mapFromGlobal(self.plot.mapToGlobal(self.plot.mapFromScene(point))).y()
             rows.append(
                 KeyRow(
                     curve.title,
@@ -522,18 +503,17 @@ class CurvesPanel(QWidget):
     ) -> None:
         """Draw these results, of one machine; `keys`: of these series alone."""
         self._offer(measured)
-        drawn = curves(measured, self.request, ceilings)
+        drawn = scene.curves(measured, self.request, ceilings)
         if keys is not None:
             drawn = tuple(curve for curve in drawn if curve.key in keys)
         ranks = {name: rank for rank, name in enumerate(self.order)}
-        series = sorted(series_of(measured), key=lambda key: ranks.get(key, len(ranks)))
-        self.plot.set_order(series)
-        self.plot.show_curves(drawn, self.request)
-        self.caption.setText(plot_sentence(measured, self.request, drawn))
+        series = sorted(scene.series_of(measured), key=lambda key: ranks.get(key, len(ranks)))
+        self.plot.show_curves(drawn, self.request, series)
+        self.caption.setText(scene.plot_sentence(measured, self.request, drawn))
 
     def drawn_results(self, measured: Sequence[Measured]) -> tuple[Measured, ...]:
         """The results whose places in the plot are known, whether or not the quantity is."""
-        every = curves(measured, replace(self.request, quantity="gflops"), {})
+        every = scene.curves(measured, replace(self.request, quantity="gflops"), {})
         return tuple(point.measured for curve in every for point in curve.points)
 
     def _ask(self, **changed: object) -> None:
@@ -549,11 +529,11 @@ class CurvesPanel(QWidget):
 
     def _offer(self, measured: Sequence[Measured]) -> None:
         by_size = self.request.over == "size"
-        held = values_of(measured, "tile" if by_size else "size")
+        held = scene.values_of(measured, "tile" if by_size else "size")
         items: list[tuple[str, object]] = [("fastest tile" if by_size else "largest N", None)]
         items += [(f"tile {v}" if by_size else f"N = {grouped(v)}", v) for v in held]
         offer(self.hold, items, self.request.hold)
-        titles = [(title, key) for key, title in series_of(measured).items()]
+        titles = [(title, key) for key, title in scene.series_of(measured).items()]
         offer(self.baseline, titles, self.request.baseline)
 
     def _lay_out(self) -> None:

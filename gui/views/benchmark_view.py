@@ -51,38 +51,34 @@ from gui.looks.labels_and_layouts import (
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
-from gui.scenes.benchmark import (
-    CONFIGURED,
+from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.benchmark_results import (
     FAMILIES,
     HERE,
     RECORDED,
-    BenchModel,
     Measured,
-    Place,
     ResultRow,
-    Setup,
     best_row,
-    choices,
-    counting_sentence,
-    failure_sentence,
     families,
     family_of,
-    live_sentence,
     machine_sentence,
     machines,
-    measured_sentence,
-    places,
-    plan_of,
-    plan_sentence,
     rates_of,
     row_of,
     rows_of,
     series_of_launch,
-    state_sentence,
     table_sentence,
     unmeasured_sentence,
 )
-from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.benchmark_sentences import (
+    counting_sentence,
+    failure_sentence,
+    live_sentence,
+    measured_sentence,
+    state_sentence,
+)
+from gui.scenes.benchmark_setup import CONFIGURED, Setup, choices, plan_of, plan_sentence
+from gui.scenes.benchmark_sweep import BenchModel, Place, places
 from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
@@ -738,7 +734,7 @@ _TIPS = {
 
 
 class ResultsModel(RowModel[ResultRow]):
-    """Rows of `gui.scenes.benchmark`."""
+    """Rows of `gui.scenes.benchmark_results`."""
 
     HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
     RIGHT = frozenset({RATE, BANDWIDTH})
@@ -906,14 +902,16 @@ class BenchFiles(QObject):
     def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
         super().__init__(page)
         self._page, self._plots = page, plots
-        self._worker = Worker(self, "benchmark files", self._saved, self._failed, keeps_all=True)
-        self._reader = Worker(self, "results", self._read, self._failed, keeps_all=True)
-
-    def _saved(self, path: Path) -> None:
-        self.said.emit(f"Saved {path}", True)
-
-    def _read(self, found: tuple[Path, Sequence[BenchmarkResult]]) -> None:
-        self.was_read.emit(*found)
+        self._worker = Worker(
+            self,
+            "benchmark files",
+            lambda path: self.said.emit(f"Saved {path}", True),
+            self._failed,
+            keeps_all=True,
+        )
+        self._reader = Worker(
+            self, "results", lambda found: self.was_read.emit(*found), self._failed, keeps_all=True
+        )
 
     def _failed(self, error: object) -> None:
         self.said.emit(sentence_of(error), False)

@@ -176,11 +176,6 @@ class CoursePage(PageWidget, QWidget):
             button.updateGeometry()
             button.update()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self._fit()
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.came.emit()

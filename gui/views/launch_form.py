@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 class ArrayField(QWidget):
     """What an array is filled with, and its shape; or a .npy file."""
 
-    changed = Signal()
+    textEdited = Signal(str)
 
     def __init__(self, parameter: KernelParameter, text: str) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class ArrayField(QWidget):
         name_choices(self)
         self.set_text(text)
         self.fill.activated.connect(self._chosen)
-        self.shape.textEdited.connect(lambda _: self.changed.emit())
+        self.shape.textEdited.connect(lambda _: self.textEdited.emit(self.text()))
         self.shape.editingFinished.connect(self._from_its_beginning)
 
     def text(self) -> str:
@@ -104,17 +104,30 @@ class ArrayField(QWidget):
             name, _ = QFileDialog.getOpenFileName(self, "An array", "", "NumPy arrays (*.npy)")
             if name:
                 self.shape.setText(name)
-        self.changed.emit()
+        self.textEdited.emit(self.text())
 
 
 LAUNCH_FIELDS = {
-    "grid": ("grid", "Blocks in x, y, z: 8,8"),
-    "block": ("block", "Threads of a block in x, y, z: 16,16"),
-    "shared": ("shared", "Bytes of dynamic shared memory, for extern __shared__"),
-    "cluster": ("cluster", "Blocks of a cluster in x, y, z, where the launch sets them: 2,1"),
-    "defines": ("defines", "NAME=VALUE with spaces between, as a compiler's -D"),
+    "grid": "Blocks in x, y, z: 8,8",
+    "block": "Threads of a block in x, y, z: 16,16",
+    "shared": "Bytes of dynamic shared memory, for extern __shared__",
+    "cluster": "Blocks of a cluster in x, y, z, where the launch sets them: 2,1",
+    "defines": "NAME=VALUE with spaces between, as a compiler's -D",
 }
 LABEL = 9  # digits that a name has at most, so that the fields have room in a narrow panel
+
+
+class LaunchLine(QLineEdit):
+    """A text of a launch; of a long one it shows the beginning."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setCursorPosition(0)
+
+    def set_text(self, text: str) -> None:
+        if text != self.text():
+            self.setText(text)
+            self.setCursorPosition(0)
 
 
 class LaunchRows(QWidget):
@@ -133,10 +146,8 @@ class LaunchRows(QWidget):
         super().__init__(parent)
         self.fields: dict[str, QWidget] = {}
         self.errors: dict[str, QLabel] = {}
-        """What is said below a field, for those where something was wrong once."""
-        self._texts: dict[str, Callable[[], str]] = {}
-        self._places: dict[str, int] = {}  # rows of the grid for what is wrong
-        self._labels: dict[str, str] = {}  # what is shown of each name
+        """What is said below each field, hidden where nothing is wrong."""
+        self._typed: dict[str, ArrayField | LaunchLine] = {}
         self.kernel = Choice("Kernel", "The __global__ functions of the file", 4)
         self.grid = QGridLayout(self)
         self.grid.setContentsMargins(0, 0, 6, 0)
@@ -147,23 +158,18 @@ class LaunchRows(QWidget):
         shown = dict(LAUNCH_FIELDS)
         if not launch.cluster and not any(p.is_tensor_map for p in signature):
             del shown["cluster"]  # a kernel for Hopper takes tensor maps
-        names = [*(label for label, _ in shown.values()), *(p.name for p in signature)]
-        room = LABEL * metrics.horizontalAdvance("0")
+        names, room = [*shown, *(p.name for p in signature)], LABEL * metrics.horizontalAdvance("0")
         self._labels = told_apart(names, metrics.horizontalAdvance, room)
         self._add("kernel", "kernel", self.kernel.toolTip(), self.kernel)
-        for name, (label, tip) in shown.items():
-            self._add_line(name, label, tip, str(getattr(launch, name)))
+        for name, tip in shown.items():
+            self._add_text(name, name, tip, LaunchLine(str(getattr(launch, name))))
         texts = dict(launch.arguments)
         for parameter in signature:
-            name, text = f"arg:{parameter.name}", texts.get(parameter.name, "")
+            text = texts.get(parameter.name, "")
+            is_array = parameter.is_array and not parameter.is_tensor_map
+            field = ArrayField(parameter, text) if is_array else LaunchLine(text)
             tip = f"{parameter.type} {parameter.name}"
-            if parameter.is_array and not parameter.is_tensor_map:
-                array = ArrayField(parameter, text)
-                array.changed.connect(self.edited)
-                self._texts[name] = array.text
-                self._add(name, parameter.name, tip, array)
-            else:
-                self._add_line(name, parameter.name, tip, text)
+            self._add_text(f"arg:{parameter.name}", parameter.name, tip, field)
         self.grid.setRowStretch(2 * len(self.fields), 1)
 
     def show_kernels(self, names: Sequence[str], shown: str) -> None:
@@ -173,23 +179,15 @@ class LaunchRows(QWidget):
             self.kernel.setCurrentText(shown)
 
     def texts(self) -> dict[str, str]:
-        return {name: get() for name, get in self._texts.items()}
+        return {name: field.text() for name, field in self._typed.items()}
 
     def show_texts(self, texts: Mapping[str, str]) -> None:
-        for name, text in texts.items():
-            field = self.fields.get(name)
-            if isinstance(field, ArrayField):
-                field.set_text(text)
-            elif isinstance(field, QLineEdit) and field.text() != text:
-                field.setText(text)
-                field.setCursorPosition(0)
+        for name in self._typed.keys() & texts.keys():
+            self._typed[name].set_text(texts[name])
 
     def show_errors(self, sentences: Mapping[str, str]) -> None:
         for name, field in self.fields.items():
-            sentence = clipped(in_window(sentences.get(name, "")))
-            if not sentence and name not in self.errors:
-                continue
-            label = self._error_of(name)
+            sentence, label = clipped(in_window(sentences.get(name, ""))), self.errors[name]
             if sentence == label.text():
                 continue
             label.setText(sentence)
@@ -198,12 +196,10 @@ class LaunchRows(QWidget):
             for edit in [field, *field.findChildren(QLineEdit)]:
                 set_style(edit, "wrong", bool(sentence))
 
-    def _add_line(self, name: str, label: str, tip: str, text: str) -> None:
-        edit = QLineEdit(text)
-        edit.setCursorPosition(0)  # a long text shows its beginning
-        edit.textEdited.connect(lambda _: self.edited.emit())
-        self._texts[name] = edit.text
-        self._add(name, label, tip, edit)
+    def _add_text(self, name: str, label: str, tip: str, field: ArrayField | LaunchLine) -> None:
+        field.textEdited.connect(lambda _: self.edited.emit())
+        self._typed[name] = field
+        self._add(name, label, tip, field)
 
     def _add(self, name: str, label: str, tip: str, field: QWidget) -> None:
         row = 2 * len(self.fields)
@@ -217,14 +213,9 @@ class LaunchRows(QWidget):
         self.grid.addWidget(words, row, 0)
         self.grid.addWidget(field, row, 1)
         self.fields[name] = field
-        self._places[name] = row + 1
-
-    def _error_of(self, name: str) -> QLabel:
-        if name not in self.errors:
-            self.errors[name] = error = styled_label(role="error", wrap=True, plain=True)
-            error.hide()
-            self.grid.addWidget(error, self._places[name], 0, 1, 2)
-        return self.errors[name]
+        self.errors[name] = error = styled_label(role="error", wrap=True, plain=True)
+        error.hide()
+        self.grid.addWidget(error, row + 1, 0, 1, 2)
 
 
 # Numbers of a user's own kernel as fields with sliders, truth values as switches.
@@ -633,19 +624,6 @@ DEBOUNCE_MS = 120
 FACTS = 3  # lines that have room without a field moving for them
 
 
-class ErrorOver(AtLowerEdge):
-    """A sentence over an area, which neither moves nor becomes smaller for it."""
-
-    def __init__(self, area: QWidget, label: QLabel) -> None:
-        super().__init__(area)
-        self._label = label
-        stacked(self, label, edges=(8, 4, 8, 4))
-
-    def follow(self) -> None:
-        self.setVisible(bool(self._label.text()))
-        self.place()
-
-
 class ConfigurationForm(QWidget):
     """Edits a rung's parameters: `changed(values)`, or asks for its twin: `mapped(rung)`.
 
@@ -669,7 +647,7 @@ class ConfigurationForm(QWidget):
         self.fields = Fields()
         self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
-        self._over: ErrorOver | None = None
+        self._over: AtLowerEdge | None = None  # where the error stands, if not below the fields
         self.facts = styled_label(role="dim", wrap=True)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.progress = QProgressBar(textVisible=False, maximum=1000)
@@ -690,7 +668,8 @@ class ConfigurationForm(QWidget):
 
     def say_over(self, area: QWidget) -> None:
         """Say what is wrong over another part of the window: the fields stay where they are."""
-        self._over = ErrorOver(area, self.error)
+        self._over = AtLowerEdge(area)
+        stacked(self._over, self.error, edges=(8, 4, 8, 4))
 
     def watch(self, recorder: Worker) -> None:
         """Show how far its jobs are, and announce what is dragged at their pace."""
@@ -774,7 +753,8 @@ class ConfigurationForm(QWidget):
         self.error.setText(clipped(in_window(sentence)))
         self.error.setVisible(bool(sentence))
         if self._over is not None:
-            self._over.follow()
+            self._over.setVisible(bool(sentence))
+            self._over.place()
         if self._rows is not None:
             self._rows.show_error(sentence)
 

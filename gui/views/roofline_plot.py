@@ -9,19 +9,9 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
 from gui.looks.theme import current_theme
+from gui.scenes import roofline
 from gui.scenes.ceilings_shown import Row, rate_text
-from gui.scenes.roofline import (
-    NEIGHBOURS,
-    Box,
-    Label,
-    Mark,
-    Roofline,
-    at_left,
-    beside,
-    labels,
-    roof_boxes,
-    spread,
-)
+from gui.scenes.roofline import Box, Label, Mark, Roofline
 from gui.views.plots import Chart, HaloText, pg, symbol_size
 
 _BEND = 10  # pixels between a name and its ceiling, whose heights may differ
@@ -167,7 +157,7 @@ class RooflinePlot(Chart):
             low = label.y - self._decades_high(metrics.height() + 2 * _MARGIN)
             taken.append((label.x, low, label.x + wide, label.y))
         gap = 0.05 + self._decades_wide(_BEND)
-        return at_left(frame, math.log10(row.gflops), size, gap, taken)
+        return roofline.at_left(frame, math.log10(row.gflops), size, gap, taken)
 
     def _around(self, mark: Mark) -> Box:
         x, y = _place(mark)
@@ -180,16 +170,16 @@ class RooflinePlot(Chart):
         found = [0.0] * len(shown)
         for side in (True, False):
             own = [place for place, named_left in enumerate(sides) if named_left == side]
-            heights = spread([math.log10(shown[place].gflops) for place in own], gap)
+            heights = roofline.spread([math.log10(shown[place].gflops) for place in own], gap)
             for place, height in zip(own, heights, strict=True):
                 found[place] = height
         return found
 
     def _labels(self) -> tuple[Label, ...]:
         joined = [mark for chain in self._chains for mark in chain]
-        if len(joined) <= 2 * NEIGHBOURS:
-            return labels(joined, (0.0, 0.0))
-        return labels(joined, (self._decades_wide(70), self._decades_high(26)))
+        if len(joined) <= 2 * roofline.NEIGHBOURS:
+            return roofline.labels(joined, (0.0, 0.0))
+        return roofline.labels(joined, (self._decades_wide(70), self._decades_high(26)))
 
     def _draw_runs(self) -> None:
         theme = current_theme()
@@ -214,14 +204,14 @@ class RooflinePlot(Chart):
         metrics = QFontMetrics(theme.font("small"))
         frame = self._frame
         left, right = (math.log10(frame.left), math.log10(frame.right)) if frame else (0.0, 0.0)
-        roof = roof_boxes(self._frame) if self._frame is not None else []
+        roof = roofline.roof_boxes(self._frame) if self._frame is not None else []
         taken = [*self._beside, *(self._around(mark) for mark in self._marks), *roof]
         for label in sorted(self._labels(), key=lambda label: (not label.chosen, -label.y)):
             font = QFontMetrics(theme.font("small", bold=label.chosen))
             wide = self._decades_wide(font.horizontalAdvance(label.text) + 2 * _MARGIN)
             high = self._decades_high(metrics.height())
             gap = self._decades_wide(_NEXT), self._decades_high(2)
-            box = beside((label.x, label.y), (wide, high), gap, right, taken, left)
+            box = roofline.beside((label.x, label.y), (wide, high), gap, right, taken, left)
             taken.append(box)
             away = max(label.y - box[3], box[1] - label.y)
             if away > gap[1] + high / 2:  # a line leads from its point there

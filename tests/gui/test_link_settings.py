@@ -10,7 +10,7 @@ from core.lessons.course import load_course
 from core.lessons.lesson_files import read_lesson
 from core.links import parse_link
 from gui.scenes.configuration import Conditions, Configuration, Origin
-from gui.scenes.launch_differences import outcome
+from gui.scenes.launch_outcome import outcome
 from gui.scenes.moment_links import conditions_of, link_to, show_pages, window_link
 
 RECORDING_MS = 60_000
@@ -121,7 +121,7 @@ def test_a_link_sets_the_device_and_what_a_block_takes(window, qtbot):
     opened(window, qtbot, "coalesced?n=64&page=ceilings&device=RTX 3090&size=2048&ceiling=dram")
     page = window.pages.make("ceilings")
     qtbot.waitUntil(lambda: page.device.name == "GeForce RTX 3090", timeout=RECORDING_MS)
-    assert (page.n, page.list.chosen) == (2048, "dram")
+    assert (page.size_box.n, page.list.chosen) == (2048, "dram")
     qtbot.waitUntil(lambda: page.found is not None, timeout=RECORDING_MS)
 
 

@@ -502,7 +502,7 @@ def test_the_rows_of_another_kernel_take_the_place_of_those_before(qtbot):
     form.show_errors({"arg:a": "Wrong."})
     assert form.errors["arg:a"].text() == "Wrong."
     form.show_errors({})
-    assert [label.isHidden() for label in form.errors.values()] == [True]
+    assert all(label.isHidden() for label in form.errors.values())
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     assert form.viewport().findChildren(LaunchRows) == [form.widget()]
 

@@ -72,7 +72,7 @@ FOLLOWING = {
 def test_a_heading_of_a_report_stands_with_what_follows(qapp, following):
     for lines in range(54, 58):
         above = "<br>".join(f"line {n}" for n in range(lines))
-        below = "<p>more</p>" * 60
+        below = "<p>more</p>" * 60 + "<h2>At the end</h2>"
         html = f"<p>{above}</p><h2>Heading</h2>{following}{below}"
         pages = PdfReader(io.BytesIO(report_pdf(html, "Report"))).pages
         for page in pages:
@@ -90,3 +90,14 @@ def test_a_finding_does_not_stick_to_the_caption_above(qapp):
     titles = [b for b in map(text.findBlockByNumber, range(9)) if b.text().startswith("A race")]
     assert all(title.blockFormat().topMargin() >= 10 for title in titles)
     assert len(titles) == 2
+
+
+def test_findings_without_pictures_fill_pages(qapp):
+    finding = "<div class='fault'><b>A race</b><br>Two write.<br>29: c = 1;<div></div></div>"
+    html = f"<h2>Findings</h2>{finding * 50}<p>end</p>"
+    pages = PdfReader(io.BytesIO(report_pdf(html, "Report"))).pages
+    texts = [page.extract_text().replace("\t", " ") for page in pages]
+    found = [text.count("A race") for text in texts]
+    assert found == [text.count("29: c = 1;") for text in texts]
+    assert sum(found) == 50
+    assert min(found[:-1]) > 10
