@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtWidgets import QApplication
+
+from core.errors import TilescopeError
 from gui.shell.app import window_size
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
-
     from gui.shell.main_window import MainWindow
 
 TIMEOUT_S = 120.0
@@ -41,7 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from core.cli.named_launch import parse_settings
     from core.cli.trace import show_trace
-    from core.errors import TilescopeError
     from core.ladder import load_ladder
     from gui.looks.theme import bare_application, theme_names
     from gui.shell.main_window import MainWindow
@@ -75,8 +75,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def record(window: MainWindow, app: QApplication, rung: str, parameters: dict[str, int]) -> None:
     """Configure the window and wait until the trace is shown; raises what recording raises."""
-    from core.errors import TilescopeError
-
     failures: list[TilescopeError] = []
     shown: list[bool] = []
     window.recorder.failed.connect(failures.append)

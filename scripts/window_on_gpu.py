@@ -37,7 +37,7 @@ from core.ladder import load_ladder
 from core.user_files.launch_texts import FileLaunch
 from gui.headless import record
 from gui.looks.theme import apply_theme
-from gui.scenes.benchmark import plan_of
+from gui.scenes.benchmark_setup import plan_of
 from gui.shell.main_window import MainWindow
 
 RUNGS = ("uncoalesced", "coalesced", "tiled", "tile_2d", "vectorised", "warp_tiled", "cublas")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
 from core.cli.console import Terminal, compile_errors, plain_table, print_json, progress_bar
 from core.cli.named_launch import chosen_workload
 from core.cli.options import AsJson, FileOptions, Sizes
+from core.devices.device_table import load_devices
+from core.ladder import load_ladder
 from core.wording import assignments
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from core.models.ceilings import Ceilings
 
 
@@ -37,7 +38,6 @@ def ceilings(
     as_json: AsJson = False,
 ) -> None:
     """Compute the ceilings of a kernel on a device; needs no GPU."""
-    from core.devices.device_table import load_devices
     from core.models.ceiling_counts import measure, measure_rung
     from core.models.ceilings import ceilings as all_ceilings
 
@@ -45,8 +45,6 @@ def ceilings(
     workload = chosen_workload(kernel, sizes.given(), launch.launch())
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         if workload.rung is not None:
-            from core.ladder import load_ladder
-
             rung = load_ladder()[workload.rung]
             counts = measure_rung(rung, workload.parameters, build=build, progress=progress)
         else:

@@ -28,17 +28,29 @@ from core.cli.console import FOUND, MISTAKE, progress_bar, show_error, standard_
 from core.cli.named_launch import OwnLaunch, faults, file_launch
 from core.cli.options import Compiler, cluster_option, option
 from core.cli.trace import verdict
+from core.distributed.processes import usual_jobs
 from core.errors import Cancelled, TilescopeError
 from core.findings.sarif import Result, sarif
 from core.rules.counters import COUNTERS
-from core.source.cuda_in_python import ENDINGS, NoCudaWithin
-from core.user_files.sources_and_headers import MOST_NOTEBOOK, read_plain, read_source, read_text
+from core.side_process.client import stoppable
+from core.source.constants import with_defines
+from core.source.cuda_in_python import ENDINGS, SOURCES, NoCudaWithin
+from core.source.kernels_and_launches import split_instance, unscoped
+from core.source.template_instances import kernel_names
+from core.user_files.launch_texts import parse_defines, split_defines
+from core.user_files.sources_and_headers import (
+    MOST_NOTEBOOK,
+    local_files,
+    read_plain,
+    read_source,
+    read_text,
+    repository_of,
+)
 from core.wording import in_number, listing
 
 if TYPE_CHECKING:
     from core.trace import Trace
 
-_CUDA = (".cu", ".cuh")
 _OTHERS = ("site-packages", "node_modules")  # folders of programs that others have written
 _SECONDS = 30.0  # of processor time for each order
 _DEFAULT_ORDERS = 5
@@ -175,7 +187,7 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
         if path.is_dir():
             files = sorted(p for p in path.rglob("*") if p.is_file() and _is_meant(p, path))
             if not files:
-                endings = listing([*_CUDA, *ENDINGS], "or")
+                endings = listing(SOURCES, "or")
                 raise TilescopeError(f"{path} has no CUDA source: no kernel in a {endings} file.")
         elif not path.exists():
             raise TilescopeError(f"There is no file {path}.")
@@ -188,7 +200,7 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
 def _is_meant(file: Path, folder: Path) -> bool:
     """Whether a file in a folder is a source; one that cannot be read is refused later."""
     if file.suffix not in ENDINGS:
-        return file.suffix in _CUDA
+        return file.suffix in SOURCES
     if any(p.startswith(".") or p in _OTHERS for p in file.relative_to(folder).parts):
         return False
     try:
@@ -202,12 +214,6 @@ def _is_meant(file: Path, folder: Path) -> bool:
 
 def _check_file(file: _File, found: _Checked) -> None:
     """Checks the launches of a file; one that was only found in a folder may have none."""
-    from core.side_process.client import stoppable
-    from core.source.constants import with_defines
-    from core.source.kernels_and_launches import split_instance, unscoped
-    from core.source.template_instances import kernel_names
-    from core.user_files.launch_texts import parse_defines
-
     try:
         text = with_defines(read_source(file.path), parse_defines(file.define))
         names = stoppable(kernel_names, text)
@@ -281,7 +287,6 @@ def _check_remotely(
 ) -> None:
     """Has workers check the files; what they say is printed in the order of the files."""
     from core.distributed.cluster import opened
-    from core.distributed.processes import usual_jobs
 
     with (
         opened(address, "EMULATOR", jobs=jobs or usual_jobs(len(files)), tell=tell) as cluster,
@@ -309,8 +314,6 @@ def _check_remotely(
 
 def sent(file: _File) -> _Sent | None:
     """A file with all that a worker needs of this machine's disk; None where it cannot be read."""
-    from core.user_files.sources_and_headers import local_files, repository_of
-
     try:
         text = read_source(file.path)
         whole = read_text(file.path, MOST_NOTEBOOK) if file.path.suffix in ENDINGS else text
@@ -367,8 +370,6 @@ def _here(file: Path) -> Path:
 
 def _as_options(own: OwnLaunch) -> dict[str, Any]:
     """The launch as --expect has it."""
-    from core.user_files.launch_texts import split_defines
-
     whole = own.launch
     assert whole is not None  # of a file there is always one
     defines = [f"{name}={value}" for name, value in split_defines(whole.defines).items()]
@@ -385,8 +386,6 @@ def _as_options(own: OwnLaunch) -> dict[str, Any]:
 
 def _line_of(own: OwnLaunch) -> int:
     """The line on which the kernel is named, 1-based."""
-    from core.source.kernels_and_launches import unscoped
-
     name = unscoped(own.workload.kernel)
     lines = own.workload.source.split("\n")
     return next((n for n, line in enumerate(lines, 1) if f"{name}(" in line), 1)

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
 from core.cli.console import FOUND, Terminal, compile_errors, plain_table, print_json, progress_bar
 from core.cli.named_launch import chosen_workload
 from core.cli.options import AsJson, FileOptions, Sizes
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from core.nsight import Comparison
 
 

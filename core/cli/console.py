@@ -9,21 +9,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
+from rich import box
 from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from core.control_characters import visible
 from core.errors import CompileError, Diagnostic, TilescopeError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from core.launch import Workload
-
+from core.launch import Workload
 
 FOUND = 1  # exit status where a kernel has faults, or counts exceed what is expected
 FAILED = 1  # where what is printed cannot be written
@@ -70,9 +67,6 @@ def tell(text: str) -> None:
 
 def plain_table(*headings: str, title: str | None = None) -> Table:
     """A table without frames; a heading with `>` before it is of a column of numbers."""
-    from rich import box
-    from rich.table import Table
-
     table = Table(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
     )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from core.cli.console import Terminal, plain_table, print_json
 from core.cli.options import AsJson
 from core.devices.device_table import load_devices
 from core.errors import GpuFailure, GpuUnavailable
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from core.gpu.benchmark_result import DeviceReport
+from core.gpu.benchmark_result import DeviceReport
+from core.gpu.worker_process import devices_here
 
 
 def devices(
@@ -49,8 +47,6 @@ def devices(
 
 def _find() -> tuple[tuple[DeviceReport, ...], str]:
     """The GPUs that the driver finds, or why there are none."""
-    from core.gpu.worker_process import devices_here
-
     try:
         return devices_here(), ""
     except (GpuUnavailable, GpuFailure) as error:

@@ -12,14 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ArgumentError, ParameterError
-from core.source.cuda_in_python import ENDINGS
+from core.ladder import load_ladder, rung_of
+from core.ladder.input_arrays import Inputs
+from core.launch import Workload
+from core.side_process.client import stoppable
+from core.source.cuda_in_python import SOURCES
+from core.user_files.argument_texts import by_name
+from core.user_files.launch_texts import (
+    FileLaunch,
+    file_workload,
+    join_defines,
+    parse_defines,
+    split_defines,
+)
+from core.user_files.sources_and_headers import read_source
 
 if TYPE_CHECKING:
-    from core.ladder.input_arrays import Inputs
-    from core.launch import Workload
     from core.trace import Trace
     from core.trace.finding import Finding
-    from core.user_files.launch_texts import FileLaunch
 
 Given = Mapping[str, int]  # sizes of a rung, by name
 Options = Mapping[str, Any]  # the launch of a file, as far as it is said
@@ -62,15 +72,13 @@ def named_launch(
 
 def is_file(name: str) -> bool:
     """Whether the command's argument means a source file rather than a rung."""
-    return name.endswith((".cu", ".cuh", *ENDINGS)) or "/" in name or "\\" in name
+    return name.endswith(SOURCES) or "/" in name or "\\" in name
 
 
 def _rung_workload(
     name: str, given: Given, launch: Options, seed: int, *, blank: bool, inputs: Inputs | None
 ) -> Workload:
     """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
-    from core.ladder import load_ladder, rung_of
-
     if Path(name).exists() and name not in load_ladder():
         what = "a folder: name a file in it" if Path(name).is_dir() else "no source: name a file"
         raise ArgumentError(f"{name} is {what} that ends with .cu, .cuh, .ptx, .py or .ipynb.")
@@ -104,9 +112,6 @@ def _ptx_launch(path: Path, given: Given, launch: Options, seed: int) -> OwnLaun
 
 def _asked(path: Path, launch: Options) -> FileLaunch:
     """The launch of a file as far as options say it; "" for what they leave out."""
-    from core.user_files.argument_texts import by_name
-    from core.user_files.launch_texts import FileLaunch, join_defines, parse_defines
-
     return FileLaunch(
         str(path),
         launch.get("kernel") or "",
@@ -176,22 +181,18 @@ def file_launch(
     """
     from core.guessing.launch_guess import completed
     from core.guessing.trial_runs import fitted
-    from core.side_process.client import stoppable
-    from core.user_files.launch_texts import file_workload as workload_of
-    from core.user_files.launch_texts import split_defines
     from core.user_files.repository_search import at_its_kernels
-    from core.user_files.sources_and_headers import read_source
 
     _refuse_sizes(given)
     source, asked = at_its_kernels(read_source(path), _asked(path, launch))
     guess = stoppable(completed, source, asked)
     whole = fitted(source, guess, seed)
-    workload = workload_of(source, whole, seed)
+    workload = file_workload(source, whole, seed)
     if guess.host_grid and not asked.grid and not is_small:
         large = stoppable(completed, source, replace(asked, grid=guess.host_grid))
         with suppress(ArgumentError):  # of arrays that do not fit in memory
             launched = fitted(source, large, seed)
-            workload = workload_of(source, launched, seed)
+            workload = file_workload(source, launched, seed)
             guess, whole = large, launched
     macros = {*split_defines(whole.defines)} - {*split_defines(asked.defines)}
     names = {name for name, _ in whole.arguments} - {name for name, _ in asked.arguments}
@@ -227,8 +228,6 @@ def _architecture(text: str | None) -> str:
 
 def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     """What was guessed, as it would be typed."""
-    from core.user_files.launch_texts import split_defines
-
     words = [
         (f"--{field}", getattr(whole, field))
         for field in ("kernel", "grid", "block", "shared")

@@ -15,6 +15,8 @@ from core.devices.device_table import Capability, find_capability
 from core.devices.occupancy import LIMITS, Occupancy, Resources
 from core.devices.occupancy import occupancy as occupancy_of
 from core.errors import ParameterError
+from core.ladder import load_ladder
+from core.user_files.launch_texts import parse_dim3
 
 
 def occupancy(
@@ -60,8 +62,6 @@ def occupancy(
             raise ParameterError(f"--{wrong.replace('_', '-')} is for a rung: name one.")
         if block is None:
             raise ParameterError("Say how many threads a block has, as in --block 256.")
-        from core.user_files.launch_texts import parse_dim3
-
         threads = parse_dim3(block, "block").count
         resources = Resources(threads, registers or 0, shared or 0, barriers)
     result = occupancy_of(capability, resources, carve_out)
@@ -112,8 +112,6 @@ def _of_rung(
 
 def fitting(rung: str, given: Mapping[str, int]) -> Mapping[str, int]:
     """The sizes, with an N that the tile divides where none is given: occupancy depends on none."""
-    from core.ladder import load_ladder
-
     if is_file(rung) or rung.endswith(".ptx") or not given or set(given) & {"m", "n", "k"}:
         return given
     known = load_ladder()[rung]

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.atomic_files import must_be_writable
 from core.cli.console import compile_errors, progress_bar
+from core.cli.named_launch import SEED, named_launch
 from core.cli.options import Compiler, Sizes
 from core.cli.trace import TracedFile
+from core.devices.device_table import load_devices
 from core.errors import ParameterError
+from core.user_files.sources_and_headers import is_saved_trace
 
 if TYPE_CHECKING:
     from core.trace import Trace
@@ -34,8 +38,6 @@ def report(
     device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
 ) -> None:
     """Write a report: launch, counters, findings, ceilings and recorded times."""
-    from core.atomic_files import must_be_writable
-    from core.devices.device_table import load_devices
     from core.report import report_of, write_report
 
     if out.suffix.lower() not in ENDINGS:
@@ -56,10 +58,8 @@ def _pdf(html: str, title: str) -> bytes:
 
 
 def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
-    from core.cli.named_launch import SEED, named_launch
     from core.recording.record_launch import record
     from core.recording.trace_files import load_trace
-    from core.user_files.sources_and_headers import is_saved_trace
 
     path = Path(what)
     if is_saved_trace(path):

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
 from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
 from core.cli.options import RESULTS, SIZES, AsJsonResult, cluster_option, option
@@ -29,8 +30,6 @@ from core.ladder import load_ladder
 from core.wording import assignments, listing
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from core.tuning.parameter_search import Scanned
 
 _TOP = 20

@@ -39,14 +39,15 @@ from core.cli.options import (
     option,
 )
 from core.errors import ArgumentError, TilescopeError
+from core.launch import Workload
 from core.rules.counters import SPACES, UNITS, WAYS, Count, measures_of
-from core.wording import assignments, in_number
+from core.user_files.sources_and_headers import is_saved_trace
+from core.wording import assignments, in_number, listing
 
 if TYPE_CHECKING:
     from core.assembler.machine_accesses import Assembly
     from core.compiler.compile_ptx_and_cubin import BuildKind
     from core.emulator.machine import Limits
-    from core.launch import Workload
     from core.recording.count_launch import Counted
     from core.rules.l1_cache import L1Count, L1Estimate, L1Probe
     from core.trace import Trace
@@ -213,8 +214,6 @@ def trace(
 
     Exit status: 0 if no fault was found, 1 if some were, 2 for a mistake in the command or source.
     """
-    from core.user_files.sources_and_headers import is_saved_trace
-
     if is_saved_trace(Path(kernel)):
         result = _show_saved(Path(kernel), context, save_outputs, as_json=as_json)
         if result.findings and not no_fail:
@@ -790,7 +789,6 @@ def verdict(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
 
 def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
     from core.findings.unreached_accesses import untested_lines
-    from core.wording import listing
 
     lines = untested_lines(trace)
     if lines:
@@ -803,7 +801,6 @@ def _untested(trace: Trace, own: OwnLaunch) -> Iterator[Text]:
 def _because(trace: Trace, own: OwnLaunch) -> str:
     """The numbers that the conditions above the first untested line look at."""
     from core.findings.unreached_accesses import deciding, untested_lines
-    from core.wording import listing
 
     lines = untested_lines(trace)
     numbers = deciding(trace, lines[0]) if lines else {}

@@ -15,15 +15,16 @@ import typer
 from core.cli.console import Terminal, plain_table, print_json, progress_bar, tell
 from core.cli.options import RESULTS, AsJsonResult, cluster_option, option
 from core.cli.sweep_options import CheckedLaunch, chosen_kernels, plan_of, settings_of, values_of
+from core.devices.device_table import load_devices
 from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.benchmark_job import Timing
+from core.gpu.benchmark_result import DeviceReport
 from core.gpu.sweep_plan import SIZE_NAMES, Plan
 from core.gpu.worker_process import GpuWorker
 from core.tuning.kernel_tuner_files import Cache, Entry, read_cache, write_cache, write_t4
 from core.wording import assignments
 
 if TYPE_CHECKING:
-    from core.gpu.benchmark_result import DeviceReport
     from core.tuning.parameter_search import Candidate
 
 
@@ -117,7 +118,6 @@ def _gpu_of(executor: Executor) -> DeviceReport:
 
 def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> list[Candidate]:
     """What the scan leaves of a plan; says what to do where the table lacks the GPU."""
-    from core.devices.device_table import load_devices
     from core.tuning.parameter_search import candidates_of
 
     try:

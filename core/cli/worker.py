@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from core.cli.console import tell
-from core.errors import ParameterError
+from core.errors import GpuUnavailable, ParameterError
+from core.gpu.sweep_plan import parse_values
+from core.gpu.worker_process import devices_here
 
 
 def worker(
@@ -42,17 +44,12 @@ def worker(
 
 def _gpus(text: str, *, given: bool) -> tuple[int, ...]:
     """The numbers of the GPUs; none where nobody asked for any and there is none."""
-    from core.errors import GpuUnavailable
-    from core.gpu.sweep_plan import parse_values
-
     if text.strip() == "none":
         return ()
     if text.strip() != "all":
         return parse_values(text, "--device", "0, or 0,1, or all, or none")
     if given:
         return ()  # --emulate alone asks for emulators
-    from core.gpu.worker_process import devices_here
-
     try:
         return tuple(range(len(devices_here())))
     except GpuUnavailable:

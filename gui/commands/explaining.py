@@ -13,8 +13,8 @@ from gui.commands.window_parts import Window
 from gui.scenes.counter_table import CounterRow
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.session import Session
+from gui.scenes.why_an_element_is_loaded import Fetched
 from gui.scenes.why_this_number import (
-    Fetched,
     OnPage,
     Step,
     Topic,

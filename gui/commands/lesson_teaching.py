@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from core.atomic_files import replace_file
 from core.errors import ParameterError, TilescopeError
 from core.explain.explanations import Explanation
+from core.ladder import Ladder
+from core.lessons.lesson import Click, Lesson, Setting, Slider, load_concepts
+from core.links import ON_PAGES, Link
 from gui.background import Worker, sentence_of
 from gui.commands.keyboard_focus import focus_page
 from gui.commands.window_parts import Window
@@ -42,16 +46,14 @@ from gui.scenes.lesson_sitting import Asked, Reply, Sitting
 from gui.scenes.lists_of_moments import Named
 from gui.scenes.moment_links import must_be_shown
 from gui.scenes.numbers_and_sentences import plural
+from gui.scenes.veils_and_picks import Lit
 from gui.scenes.why_this_number import OfQuestion
 from gui.views.answer_fields import ClickField, SliderField
 
 if TYPE_CHECKING:
-    from core.ladder import Ladder
     from core.lessons.course import Again, Course
-    from core.lessons.lesson import Lesson, Setting
     from core.lessons.posing_and_marking import Answer
     from core.lessons.progress import Answered, Origin, Progress
-    from core.links import Link
     from gui.commands.editing_and_opening import Workbench
     from gui.commands.explaining import Explaining
     from gui.commands.links_and_moments import Moments
@@ -185,8 +187,6 @@ class Teaching(QObject):
 
     def export(self, path: Path, kind: str) -> None:
         """Write all answers to a file, without a name and without times of day."""
-        from core.atomic_files import replace_file
-        from core.lessons.lesson import load_concepts
         from core.lessons.progress import export_csv, export_json
 
         if self.progress is None:
@@ -439,9 +439,6 @@ class Teaching(QObject):
 
     def _slide_to(self, value: int) -> None:
         """Open the launch, or the page, with this value of what the slider sets."""
-        from core.lessons.lesson import Slider
-        from core.links import ON_PAGES
-
         sitting = self.sitting
         assert sitting is not None
         question, ladder = sitting.question.step.question, sitting.question.lesson.ladder
@@ -453,8 +450,6 @@ class Teaching(QObject):
 
     def _show_picks(self) -> None:
         """Light what was clicked so far; follow a slider once it rests."""
-        from gui.scenes.veils_and_picks import Lit
-
         field = self.panel.field
         if isinstance(field, SliderField) and field.moved:
             self._slide.start()
@@ -573,8 +568,6 @@ class Teaching(QObject):
             self._watched.addPaths(list(new))
 
     def _take_question(self, asked: Asked) -> None:
-        from core.lessons.lesson import Click
-
         sitting = self.sitting
         if sitting is None or sitting.stage != "opening":
             return
@@ -627,9 +620,6 @@ class Teaching(QObject):
 
     def _reveal(self, wanted: Answer, answer: Answer) -> None:
         """Lift the veil but for what is kept; light what is right beside what was clicked."""
-        from core.lessons.lesson import Click, Slider
-        from gui.scenes.veils_and_picks import Lit
-
         sitting = self.sitting
         assert sitting is not None
         question = sitting.question.step.question

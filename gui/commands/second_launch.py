@@ -18,19 +18,18 @@ from gui.commands.links_and_moments import Moments
 from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window_parts import Window
 from gui.jobs.opening_work import Opened, open_job
+from gui.scenes.comparisons_to_open import Preset, counterpart, with_parameters
 from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import Kind, knob_rows, turned
-from gui.scenes.matching_steps import Measure, Pairs, largest_difference, next_difference
-from gui.scenes.paired_sessions import (
-    Comparison,
-    Naming,
-    Preset,
-    counterpart,
-    launch_text,
-    with_parameters,
-)
+from gui.scenes.paired_sessions import Comparison, Naming, launch_text
 from gui.scenes.question_in_views import waits
 from gui.scenes.session import Session
+from gui.scenes.steps_that_cost_differently import (
+    Measure,
+    Pairs,
+    largest_difference,
+    next_difference,
+)
 from gui.views.ladder_panel import SideColumn
 
 

@@ -20,7 +20,7 @@ from gui.commands.recording import Stopped
 from gui.commands.window_parts import Window
 from gui.scenes.configuration import ORDER_TITLES, Configuration
 from gui.scenes.findings_list import fault_names, finding_rows, go_to
-from gui.scenes.launch_differences import Outcome, outcome, repaired_text
+from gui.scenes.launch_outcome import Outcome, outcome, repaired_text
 from gui.scenes.numbers_and_sentences import clipped, plural
 from gui.scenes.question_in_views import ANSWER_FIRST
 

@@ -209,7 +209,7 @@ def file_to_sweep_job(_: Progress, path: Path) -> tuple[str, str, FileLaunch]:
     """
     from core.guessing.launch_guess import guess_launch
     from core.user_files.sources_and_headers import read_source
-    from gui.scenes.benchmark import templated
+    from gui.scenes.benchmark_setup import templated
 
     source = read_source(path)
     return path.name, source, templated(guess_launch(source, str(path)))

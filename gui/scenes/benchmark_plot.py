@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.scenes.benchmark import RECORDED, CeilingKey, Measured, neighbours, parameters_text
+from gui.scenes.benchmark_results import RECORDED, CeilingKey, Measured, neighbours, parameters_text
 from gui.scenes.numbers_and_sentences import grouped, spaced
 
 if TYPE_CHECKING:

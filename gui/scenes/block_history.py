@@ -1,15 +1,14 @@
 """What one block has done up to a step, worked out from its record and kept for the next question.
 
 Everything here is a function of a `BlockTrace`. The record is read once, in order and only as far
-as a question needs; each answer after that is a look-up. Accesses come first, then bulk copies and
-products of warpgroups.
+as a question needs; each answer after that is a look-up.
 """
 
 from __future__ import annotations
 
 import weakref
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,104 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import Ints
-from core.launch import WARP
 from core.trace import Array, EventKind
 from core.trace.access import SharedArray
-from core.wording import listing
+from gui.scenes.bulk_copies import brought_by, landings, operations_at
 from gui.scenes.cached_per_object import once_for_each
-from gui.scenes.names_of_elements_and_threads import elements_name, verb_of
-from gui.scenes.numbers_and_sentences import numbers_name
+from gui.scenes.elements_of_accesses import EMPTY, Part, is_global, parts_of
 
 if TYPE_CHECKING:
-    from core.emulator.events import Span, TransferEvent
     from core.trace import Access, BlockTrace
-    from core.trace.access import WarpAccess
-
-EMPTY = np.empty(0, np.int64)  # no elements
-
-# An access of several elements a lane (`float4`) as that many accesses of one element each.
-
-
-@dataclass(frozen=True)
-class Part:
-    """One element a lane: its flat index (-1 where the lane is idle) and value; a place a lane."""
-
-    elements: NDArray[np.int64]
-    values: NDArray[Any]
-
-
-def elements_a_lane(access: Access | WarpAccess, itemsize: int) -> int:
-    """How many elements of an array each lane of an access touches, at least 1."""
-    return max(1, access.width // itemsize)
-
-
-def parts_of(access: Access | WarpAccess, dtype: np.dtype[Any]) -> tuple[Part, ...]:
-    """The parts of an access to an array of `dtype`, in the order of memory."""
-    count = elements_a_lane(access, dtype.itemsize)
-    elements, values = np.asarray(access.elements), np.asarray(access.values)
-    if count == 1 and values.ndim == 1 and values.dtype == dtype:
-        return (Part(elements, values),)
-    columns = _columns(values, dtype, count)
-    return tuple(
-        Part(np.where(elements >= 0, elements + j, -1), columns[:, min(j, columns.shape[1] - 1)])
-        for j in range(count)
-    )
-
-
-def _columns(values: NDArray[Any], dtype: np.dtype[Any], count: int) -> NDArray[Any]:
-    """One column for each element; registers of another type are read as the array's bits."""
-    table = np.ascontiguousarray(values.reshape(len(values), -1))
-    if table.dtype != dtype and table.nbytes == len(table) * count * dtype.itemsize:
-        return table.view(dtype)
-    return table
-
-
-def all_elements(access: Access | WarpAccess, itemsize: int) -> NDArray[np.int64]:
-    """The flat elements that the active lanes touch, every one of each lane, in lane order."""
-    live = np.asarray(access.elements)
-    live = live[live >= 0]
-    count = elements_a_lane(access, itemsize)
-    return live if count == 1 else (live[:, None] + np.arange(count)).reshape(-1)
-
-
-def deed(access: Access, count: int = 2) -> str:
-    """What so many threads do in an access, as a verb: the store of a `cp.async` only begins."""
-    if access.is_copy and access.kind == "store":
-        return f"begin{'s' * (count == 1)} to copy to"
-    return verb_of(access.kind, count)
-
-
-def accessed_name(access: Access | WarpAccess, array: Array | SharedArray) -> str:
-    """What the active lanes touch: an index may run out of an array into its neighbour, legally."""
-    what = elements_name(array, all_elements(access, array.dtype.itemsize))
-    active = np.asarray(access.active)
-    astray = active & (np.asarray(access.elements) < 0)
-    if not astray.any():
-        return what
-    rest = f"what lies outside {array.name}"
-    return rest if astray.sum() == active.sum() else f"{what} and {rest}"
-
-
-def numbers_of(part: WarpAccess, array: Array | SharedArray) -> NDArray[Any]:
-    """What each lane loads or stores, (32, numbers): a field of a mixed structure is one number."""
-    values = np.stack([p.values for p in parts_of(part, array.dtype)], axis=1)
-    live = np.asarray(part.elements)[np.asarray(part.active)]
-    field = array.field_at(int(live[0])) if isinstance(array, Array) and len(live) else None
-    if field is None or values.dtype != array.dtype or field[1].itemsize != values.shape[1]:
-        return values
-    row = array.shape[-1]
-    if (live % row != field[0] % row).any():  # lanes touch several fields
-        return values
-    return np.ascontiguousarray(values).view(field[1])
-
-
-def number_at(array: Array | SharedArray, data: NDArray[Any], flat: int) -> Any:
-    """An element among an array's values (flat); of a mixed structure the whole field."""
-    field = array.field_at(flat) if isinstance(array, Array) else None
-    if field is None:
-        return data[flat].item()
-    first, kind = field
-    return np.ascontiguousarray(data[first : first + kind.itemsize]).view(kind)[0].item()
 
 
 Rows = NDArray[np.int32]
@@ -308,8 +217,8 @@ class History:
         self._through_shared: dict[str, _Loads] = {}
         self._copies = _Copies()
         bulk = any("async" in one.modifiers for one in block_trace.instructions)
-        landings = _landings(block_trace) if bulk else []
-        came = [(block_trace.step_at(tick - 1) + 1, event) for tick, event in landings]
+        landed = landings(block_trace) if bulk else []
+        came = [(block_trace.step_at(tick - 1) + 1, event) for tick, event in landed]
         self._coming = sorted(came, key=lambda one: one[0], reverse=True)
         """Bulk copies that land later, the next one last: each with the step from which the record
         has its bytes in shared memory."""
@@ -497,7 +406,7 @@ class History:
     def _land(self, step: int) -> None:
         """Take in the bulk copies that have landed up to a step."""
         while self._coming and self._coming[-1][0] <= step:
-            self._copies.landed(*_brought(self._trace, self._coming.pop()[1]))
+            self._copies.landed(*brought_by(self._trace, self._coming.pop()[1]))
             self._changed = True
 
     def multiplied(self, name: str, places: Ints, step: int) -> Ints:
@@ -544,55 +453,8 @@ class History:
         return flats, writes.threads[::-1][last], writes.steps[first]
 
 
-def is_global(access: Any) -> bool:
-    """Whether an access (or None) is to a known array in global memory."""
-    return access is not None and access.space == "global" and access.array is not None
-
-
 history_of = once_for_each(History)
 """The one History of a record, made when first asked for and dropped with the record."""
-
-
-# Bulk copies and products of warpgroups: boxes loaded, blocks multiplied.
-#
-# They make no access of their own in the record. The elements of a box are known from its copy, and
-# what a product reads of an array is what copies or threads have brought to the shared memory that
-# it reads.
-
-
-def operations_at(block: BlockTrace, step: int) -> list[TransferEvent]:
-    """The copies and products that the block begins at a step."""
-    return [event for when, event in block.operations if when == step]
-
-
-def boxes_between(block: BlockTrace, array: Array, first: int, last: int) -> list[Ints]:
-    """The elements of an array that each copy loads which begins from a step to another."""
-    return [
-        flats
-        for step, event in block.operations
-        if first <= step <= last and event.kind == "load"
-        if len(flats := _of_array(event.reads, array))
-    ]
-
-
-def _of_array(spans: Iterable[Span], array: Array) -> Ints:
-    """The elements of an array in global memory that spans cover, each once."""
-    found = [
-        (s.place[:, None] + np.arange(0, s.width, array.dtype.itemsize)).reshape(-1)
-        for s in spans
-        if s.region.name == array.name and s.region.space == "global"
-    ]
-    return np.unique(np.concatenate(found) // array.dtype.itemsize) if found else EMPTY
-
-
-def copied(events: Iterable[TransferEvent], array: Array) -> tuple[Ints, str]:
-    """What copies load from an array or store there, and which: flat elements, each once."""
-    loads = [_of_array(e.reads, array) for e in events if e.kind == "load"]
-    stores = [_of_array(e.writes, array) for e in events if e.kind == "store"]
-    both = [*loads, *stores]
-    if not any(map(len, both)):
-        return EMPTY, ""
-    return np.unique(np.concatenate(both)), "load" if any(map(len, loads)) else "store"
 
 
 def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
@@ -609,58 +471,3 @@ def multiplied(block: BlockTrace, step: int, array: Array) -> Ints:
             every = (place[:, None] + np.arange(0, span.width, array.dtype.itemsize)).reshape(-1)
             found.append(history_of(block).multiplied(array.name, every, step))
     return np.unique(np.concatenate(found))
-
-
-def _landings(block: BlockTrace) -> Iterator[tuple[int, TransferEvent]]:
-    """The copies that have landed, each with its tick."""
-    began = {event.number: event for event in block.record.transfers if event.kind != "product"}
-    for landing in block.record.landings:
-        yield landing.tick, began[landing.number]
-
-
-def _brought(block: BlockTrace, event: TransferEvent) -> tuple[Ints, list[tuple[str, Ints, Ints]]]:
-    """The bytes of the block's shared memory that a copy overwrites, and what it brings there.
-
-    That is the name of an array in global memory, bytes, and the element that comes to each. A box
-    is copied element by element, of which only the first bytes are named, and plain bytes by pieces
-    of 16.
-    """
-    (written,) = event.writes
-    place = written.place - block.place * block.shared_stride
-    if written.region.space != "shared" or not len(place):
-        return EMPTY, []
-    if place.min() < 0 or place.max() >= block.shared_stride:
-        return EMPTY, []  # it goes to another block
-    found = []
-    for read in event.reads:
-        if read.region.space == "global":
-            numbers = np.arange(len(read.place)) if read.number is None else read.number
-            inner = np.arange(written.width if read.number is None else 1)
-            array = block.array(read.region.name)
-            itemsize = 1 if array is None else array.dtype.itemsize
-            flats = (read.place[:, None] + inner).reshape(-1) // itemsize
-            found.append((read.region.name, (place[numbers][:, None] + inner).reshape(-1), flats))
-    return (place[:, None] + np.arange(written.width)).reshape(-1), found
-
-
-def warps_of(block: BlockTrace, events: Iterable[TransferEvent]) -> tuple[int, ...]:
-    """The warps that multiply, or whose lanes begin copies."""
-    lanes = np.concatenate([e.lanes for e in events]) - block.lanes.start
-    return tuple(np.unique(lanes // WARP).tolist())
-
-
-def operations_words(block: BlockTrace, step: int, arrays: Iterable[Array]) -> str:
-    """What the operations of a step do, as part of a sentence; empty where there are none."""
-    events = operations_at(block, step)
-    products = [e for e in events if e.kind == "product"]
-    if products:
-        parts = [(a, multiplied(block, step, a)) for a in arrays]
-        what = listing([elements_name(a, flats) for a, flats in parts if len(flats)])
-        warps = warps_of(block, products)
-        who = f"warp{'s' * (len(warps) > 1)} {numbers_name(warps)}"
-        said = f"{who} multipl{'y' if len(warps) > 1 else 'ies'} by wgmma"
-        return f"{said}: {what}" if what else said
-    verbs = {"load": "loads", "store": "stores"}
-    found = [(array, *copied(events, array)) for array in arrays]
-    moved = [f"{verbs[verb]} {elements_name(a, flats)}" for a, flats, verb in found if verb]
-    return f"the copy engine {listing(moved)}" if moved else ""

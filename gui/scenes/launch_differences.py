@@ -1,30 +1,24 @@
-"""Two launches beside each other: what each costs and computes, how fast each was, and the verdict.
+"""What two launches cost, side by side, which is better, and the verdict.
 
 "After: 8 times fewer global sectors, the same result, no findings."
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from core.explain.explanations import Place
-from core.gpu.result_check import Check, check
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 from core.rules.global_memory import SECTOR
 from core.wording import listing
-from gui.scenes.cached_per_object import once_for_each
 from gui.scenes.findings_list import fault_names
-from gui.scenes.numbers_and_sentences import capital, grouped, plural
+from gui.scenes.launch_outcome import outcome, result_text
+from gui.scenes.numbers_and_sentences import capital, factor, grouped, plural
+from gui.scenes.recorded_times import times_text
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from core.gpu.benchmark_result import BenchmarkResult
     from core.recording.count_launch import Counted
     from core.rules.counters import Count
     from core.trace import Trace
@@ -96,92 +90,6 @@ def _what(row: Difference) -> str:
     way, what = row.label.split(": ")
     assert row.topic is not None
     return f"{what if what.startswith('bank') else f'{row.topic.space} {what}'} of {way.lower()}"
-
-
-def repaired_text(gone: Sequence[str], before: Outcome | None, after: Outcome | None) -> str:
-    """What has come of an edit after which nothing is at fault any more.
-
-    "Race on tile_a gone, result right: C equals the reference to within rounding."
-    """
-    right = after.right if after is not None else None
-    joint = {None: "; ", True: ", "}.get(right, ", but ")
-    return f"{capital(listing(gone))} gone{joint}{reference_text(after, before)}."
-
-
-# What a launch computed, against the reference and against another launch.
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a whole launch was given and what it gave, as sums over the arrays by their names.
-
-    `checks` compare what it gave with the reference; they are empty where there is none.
-    """
-
-    given: Mapping[str, str]
-    gave: Mapping[str, str]
-    checks: tuple[Check, ...]
-
-    @property
-    def right(self) -> bool | None:
-        """Whether the result is that of the reference; None without one."""
-        return all(check.ok for check in self.checks) if self.checks else None
-
-
-@once_for_each
-def outcome(trace: Trace) -> Outcome | None:
-    """The outcome of a launch; None where blocks were left out, so that there is no result."""
-    if not trace.complete:
-        return None
-    arrays = trace.workload.launch.arrays
-    gave = {a.name: _sum(trace.outputs[a.name]) for a in arrays if a.role != "input"}
-    given = {a.name: _sum(a.data) for a in arrays}
-    return Outcome(given, gave, check(trace.workload, trace.outputs))
-
-
-def _sum(data: NDArray[Any]) -> str:
-    words = f"{data.dtype} {data.shape} ".encode()
-    return blake2b(words + np.ascontiguousarray(data).tobytes(), digest_size=16).hexdigest()
-
-
-def reference_text(found: Outcome | None, before: Outcome | None) -> str:
-    """How the result stands to the reference, as the end of a sentence: "result right: …".
-
-    Without a reference it is that of the run `before`, or another.
-    """
-    if found is None:
-        return "only a part of the launch ran, so Tilescope compares no result"
-    if found.right is None:
-        as_before = "the same as" if result_text(before, found).startswith("the same") else "not as"
-        return f"the result is {as_before} before, and there is no reference to compare it with"
-    names = [c.array for c in found.checks if c.ok == found.right]
-    s = "s" if len(names) == 1 else ""
-    if found.right:
-        return f"result right: {listing(names)} equal{s} the reference to within rounding"
-    errors = [c.max_error for c in found.checks if not c.ok and c.max_error is not None]
-    by = f" by up to {max(errors):.3g}" if errors else ""
-    return f"result wrong: {listing(names)} differ{s} from the reference{by}"
-
-
-def result_text(before: Outcome | None, after: Outcome | None) -> str:
-    """The result of one launch against another's: "the same result"; empty if that says nothing."""
-    if before is None or after is None:
-        return ""
-    alike = before.given == after.given and before.gave == after.gave
-    if alike and before.gave:
-        kind = {None: "", True: "right "}.get(after.right, "wrong ")
-        return f"the same {kind}result"
-    if after.right is not None and before.right is not None:
-        if after.right:
-            return "the right result" if before.right else "the right result instead of a wrong one"
-        return "a wrong result instead of the right one" if before.right else "a wrong result"
-    if before.given != after.given or before.gave.keys() != after.gave.keys():
-        return ""
-    names = [name for name in after.gave if after.gave[name] != before.gave[name]]
-    return f"another result in {listing(names)}"
-
-
-# What two launches cost, side by side, and which is better.
 
 
 Grouping = Literal["total", "array"]
@@ -270,11 +178,6 @@ def _figure(value: float | None, digits: int = 0) -> str:
     if not digits:
         return grouped(round(value))
     return f"{value:.{digits}f}"
-
-
-def factor(times: float) -> str:
-    """8, 1.5 or 12.3: three digits at most, none of them idle."""
-    return f"{times:.{0 if times >= 100 else 1}f}".removesuffix(".0")
 
 
 def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference | str, ...]:
@@ -422,93 +325,3 @@ def alike(a: Session, b: Session) -> bool:
     """Whether two launches do the same work, so that less traffic for it is better."""
     flops = {s.trace.workload.flops for s in (a, b) if s.trace is not None}
     return len(flops - {None}) < 2
-
-
-# What the results that come with the program say of two launches.
-
-
-SIZES = ("m", "k", "n")  # as the matrices have them: A is m × k, B is k × n
-TELLING = ("pad", "offset", "stride")  # what a rung with such a parameter is about
-AS_FAST = 0.05  # of a rate: what differs by less is as fast
-
-
-def times_text(
-    first: Session, second: Session, results: tuple[BenchmarkResult, ...] | None = None
-) -> str:
-    """What recorded results say of the rungs of two sessions; empty where one of them has none.
-
-    It is of the largest size at which both were measured, with the parameters that are shown. Where
-    one of two rungs was not measured with its block or tile, its fastest is taken, and said to be.
-    """
-    from core.gpu.result_files import load_recorded  # loads much: no window needs it to begin
-
-    one, two = _shown(first), _shown(second)
-    if one is None or two is None:
-        return ""
-    known = load_recorded() if results is None else results
-    of_one, of_two = _measured(one[0], known), _measured(two[0], known)
-    common = of_one.keys() & of_two.keys()
-    if not common:
-        return ""
-    device, size = max(common, key=lambda key: (key[1], key[0]))
-    pair = []
-    for rows, (_, values) in ((of_one[device, size], one), (of_two[device, size], two)):
-        exact = [r for r in rows if _but_size(r.parameters) == _but_size(values)]
-        near = [r for r in rows if all(r.parameters.get(x) == values.get(x) for x in TELLING)]
-        if not exact and (one[0] == two[0] or not near):
-            return ""
-        result = max(exact or near, key=_rate)
-        pair.append((result, "" if exact else f" (its fastest block, {_block(result)})"))
-    (a, note_a), (b, note_b) = pair
-    if a is b or (a.gflops is None) != (b.gflops is None):
-        return ""
-    at = f"N = {size[0]}" if len(size) == 1 else " × ".join(map(str, size))
-    unit = "GB/s" if a.gflops is None else "GFLOPS"
-    rates = [grouped(round(_rate(result))) for result in (a, b)]
-    return (
-        f"Recorded on an {device} at {at}: {rates[0]} {unit}{note_a} and {rates[1]}{note_b}, "
-        f"{_speed(_rate(b) / _rate(a))}."
-    )
-
-
-def _speed(times: float) -> str:
-    if abs(times - 1) < AS_FAST:
-        return "as fast"
-    return f"{factor(times)} times as fast" if times > 1 else f"{factor(1 / times)} times slower"
-
-
-def _shown(session: Session) -> tuple[str, Mapping[str, int]] | None:
-    """The rung that a session shows, with its parameters; None for an edited or another source."""
-    origin, trace = session.origin, session.trace
-    if origin is None or trace is None or origin.configuration.own is not None:
-        return None
-    if trace.workload.source != origin.original:
-        return None
-    return origin.configuration.rung, trace.workload.parameters
-
-
-def _measured(
-    rung: str, results: tuple[BenchmarkResult, ...]
-) -> dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]]:
-    """The results of a rung that are right, at full clock, by device and size."""
-    found: dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]] = {}
-    for result in results:
-        fair = result.ok is not False and not result.clock_fell
-        if result.rung == rung and fair and _rate(result):
-            sizes = (result.parameters[name] for name in SIZES if name in result.parameters)
-            key = result.device.name, tuple(dict.fromkeys(sizes))  # a square is one number
-            found.setdefault(key, []).append(result)
-    return found
-
-
-def _but_size(parameters: Mapping[str, int]) -> dict[str, int]:
-    return {name: value for name, value in parameters.items() if name not in SIZES}
-
-
-def _rate(result: BenchmarkResult) -> float:
-    return result.gflops or result.effective_gbs or 0.0
-
-
-def _block(result: BenchmarkResult) -> str:
-    x, y, z = result.block
-    return f"{x} × {y}" + (f" × {z}" if z > 1 else "")

@@ -14,33 +14,21 @@ from core.launch import WARP
 from core.trace import EventKind
 from core.wording import listing
 from gui.scenes.arrays_as_grids import Grid, Rect, bounding_box, is_product
-from gui.scenes.block_history import (
-    BEFORE,
+from gui.scenes.block_history import BEFORE, History, history_of, multiplied
+from gui.scenes.bulk_copies import boxes_between, copied, operations_at, warps_of
+from gui.scenes.elements_of_accesses import (
     EMPTY,
-    History,
     accessed_name,
     all_elements,
-    boxes_between,
-    copied,
     deed,
     elements_a_lane,
-    history_of,
     is_global,
-    multiplied,
-    operations_at,
-    operations_words,
-    warps_of,
 )
-from gui.scenes.illegal_and_masked_off import (
-    Guards,
-    at_fault,
-    faults_in_words,
-    faulty_cells,
-    idle,
-    zero_filled,
-)
+from gui.scenes.illegal_accesses import at_fault, faults_in_words, faulty_cells
+from gui.scenes.masked_off_threads import Guards, idle, zero_filled
 from gui.scenes.names_of_elements_and_threads import block_name, elements_name, part_name
 from gui.scenes.numbers_and_sentences import plural, value_text
+from gui.scenes.operations_in_words import operations_words
 
 if TYPE_CHECKING:
     from core.emulator.events import TransferEvent
@@ -316,7 +304,7 @@ def _marks(
         loaded += boxes_between(block_trace, grid.array, step, step)
     warp, first = EMPTY, thread // WARP * WARP
     if block_trace.n_threads > WARP:
-        warp = _touched_by(block_trace, name, step, slice(first, first + WARP))
+        warp = touched_by(block_trace, name, step, slice(first, first + WARP))
     if events and not len(lit):
         lit, verb = copied(events, grid.array)
         through = multiplied(block_trace, step, grid.array)
@@ -411,16 +399,11 @@ def _own(grid: Grid, history: History, thread: int) -> Ints:
     return np.asarray(flats[threads == thread])
 
 
-def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
-    """What a thread loads or stores of global array `name` at a step: flat elements, int64.
+def touched_by(block_trace: BlockTrace, name: str, step: int, threads: int | slice) -> Ints:
+    """What a thread, or some, access of global array `name` at a step: flat elements, each once.
 
     A load of copies in shared memory counts as one of the elements that they are copies of.
     """
-    return _touched_by(block_trace, name, step, slice(thread, thread + 1))
-
-
-def _touched_by(block_trace: BlockTrace, name: str, step: int, threads: slice) -> Ints:
-    """As `touched_by`, of several threads, each element once."""
     through = history_of(block_trace).read_through(name, step)
     if len(through):
         found = np.unique(through[:, threads])

@@ -78,6 +78,11 @@ def ratio(value: int, ideal: int) -> str:
     return f"×{times:.0f}" if times >= 10 or times == int(times) else f"×{times:.2f}".rstrip("0")
 
 
+def factor(times: float) -> str:
+    """8, 1.5 or 12.3: three digits at most, none of them idle."""
+    return f"{times:.{0 if times >= 100 else 1}f}".removesuffix(".0")
+
+
 def variable_text(value: Value | None, type_name: str = "") -> str:
     """A variable's value: integers in full, floats with seven digits at most, pointers in hex."""
     if value is None:

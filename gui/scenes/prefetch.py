@@ -12,11 +12,12 @@ from core.trace import EventKind
 from gui.scenes.arrays_as_grids import grids_of, owned_by
 from gui.scenes.block_history import history_of
 from gui.scenes.findings_list import finding_rows
-from gui.scenes.illegal_and_masked_off import guards_of, reaches_of
-from gui.scenes.launch_differences import outcome
+from gui.scenes.launch_outcome import outcome
+from gui.scenes.masked_off_threads import guards_of
 from gui.scenes.matching_steps import Course, Lockstep, course_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx_pane import listing_of
+from gui.scenes.room_beyond_arrays import reaches_of
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.transport_bar import timeline_of
 from gui.scenes.warp_lanes import warp_scene
@@ -61,7 +62,9 @@ def look_ahead(trace: Trace, block: int, at: Standpoint | None = None) -> None:
         record.variables(step, warp * WARP)
     record.variables(step, thread)
     record.active(step)
-    _replay(record)
+    stores = np.flatnonzero(np.asarray(record.kind) == EventKind.STORE)
+    if len(stores):  # a jump then need not replay all stores before it
+        record.shared(int(stores[min(len(stores), STORES) - 1]))
     history_of(record).read_all()
     _look_at_matrices(trace, record, step, thread)
     warp_scene(record, step, thread // WARP)
@@ -84,10 +87,3 @@ def _look_at_matrices(trace: Trace, record: BlockTrace, step: int, thread: int) 
             owned_by(trace, grid, record.block)
     matrix_scene(record, grids, step, thread, guards)
     heat_caption(record, grids, step)
-
-
-def _replay(record: BlockTrace) -> None:
-    """Have shared memory's states at hand, so that a jump need not replay all stores before it."""
-    stores = np.flatnonzero(np.asarray(record.kind) == EventKind.STORE)
-    if len(stores):
-        record.shared(int(stores[min(len(stores), STORES) - 1]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gui.scenes.benchmark import neighbours
+from gui.scenes.benchmark_results import neighbours
 
 if TYPE_CHECKING:
     from core.devices.device_table import Device

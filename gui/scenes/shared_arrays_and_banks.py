@@ -14,9 +14,10 @@ from core.launch import WARP
 from core.rules.shared_memory import BANKS, WORD
 from core.trace.access import SharedArray, owner_of
 from core.trace.copies_under_way import CopiesUnderWay
-from gui.scenes.block_history import accessed_name, all_elements, deed, elements_a_lane, history_of
+from gui.scenes.block_history import history_of
 from gui.scenes.cached_per_object import once_for_each
-from gui.scenes.illegal_and_masked_off import at_fault, faults_in_words
+from gui.scenes.elements_of_accesses import accessed_name, all_elements, deed, elements_a_lane
+from gui.scenes.illegal_accesses import at_fault, faults_in_words
 from gui.scenes.names_of_elements_and_threads import element_name
 from gui.scenes.numbers_and_sentences import capital, numbers_name, plural
 

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from core.trace import EventKind
 from core.trace.finding import FOR_EVER
 from core.wording import listing
-from gui.scenes.block_history import deed, operations_at, operations_words
-from gui.scenes.illegal_and_masked_off import at_fault, faulty_name
+from gui.scenes.bulk_copies import operations_at
+from gui.scenes.elements_of_accesses import deed
+from gui.scenes.illegal_accesses import at_fault, faulty_name
 from gui.scenes.names_of_elements_and_threads import FILL, element_name, fills, part_name
 from gui.scenes.numbers_and_sentences import grouped, plural
+from gui.scenes.operations_in_words import operations_words
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace

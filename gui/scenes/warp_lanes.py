@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 from core.launch import WARP
 from core.rules import global_memory
 from core.rules.global_memory import LINE, SECTOR
-from gui.scenes.block_history import all_elements, elements_a_lane, history_of, numbers_of
-from gui.scenes.illegal_and_masked_off import (
-    at_fault,
-    fault_of_thread,
-    faults_in_words,
-    faulty_name,
-)
+from gui.scenes.block_history import history_of
+from gui.scenes.elements_of_accesses import all_elements, elements_a_lane, numbers_of
+from gui.scenes.illegal_accesses import at_fault, fault_of_thread, faults_in_words, faulty_name
 from gui.scenes.names_of_elements_and_threads import elements_name, span_name, verb_of
 from gui.scenes.numbers_and_sentences import numbers_name, percent, plural
 

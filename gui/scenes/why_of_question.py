@@ -25,7 +25,7 @@ from core.lessons.posing_and_marking import Posed, at_value, right_answer
 from core.lessons.vocabulary import VOCABULARY, Situation
 from core.rules.counters import UNITS, WAYS
 from core.trace.access import label
-from gui.scenes.why_this_number import Fetched, explain_fetches
+from gui.scenes.why_an_element_is_loaded import Fetched, explain_fetches
 
 TITLE = "What the answer is worked out from"
 OF_THE_ACCESS = VOCABULARY["sectors"].group

@@ -15,15 +15,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, get_args
 
+from PySide6.QtCore import QSize, QSocketNotifier, Qt, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
 from core.compiler import nvrtc_or_clang
+from core.errors import ParameterError, TilescopeError
 
 if TYPE_CHECKING:
-    from types import FrameType
-
-    from PySide6.QtWidgets import QApplication
-
     from core.ladder import Ladder
     from core.links import Link
     from gui.shell.main_window import MainWindow
@@ -107,13 +108,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _opened(options: argparse.Namespace) -> int:
-    from PySide6.QtCore import Qt, QTimer
-    from PySide6.QtWidgets import QApplication
-
     read_no_sources()
     from core.cli.app import READ_AHEAD
     from core.cli.named_launch import parse_settings
-    from core.errors import TilescopeError
     from core.garbage_collection import keep_pauses_short, leave_out
     from core.ladder import all_kernels
     from core.side_process.client import end_kept, prepare
@@ -195,9 +192,6 @@ def _open_display() -> QApplication:
 
     Qt itself would abort: it asks for what it calls a core dump.
     """
-    from PySide6.QtCore import QtMsgType, qInstallMessageHandler
-    from PySide6.QtWidgets import QApplication
-
     said: list[str] = []
 
     def hear(kind: QtMsgType, context: object, text: str) -> None:
@@ -232,9 +226,7 @@ def fit_screen(window: MainWindow) -> None:
 
     Where it would be larger, it takes all of that.
     """
-    from PySide6.QtCore import QSize, Qt
-
-    from gui.views.dock_area import units
+    from gui.views.view_docks import units
 
     digit, line = units()
     wanted = QSize(FIRST[0] * digit, FIRST[1] * line)
@@ -255,7 +247,6 @@ def parse_start(text: str | None, parameters: dict[str, int], ladder: Ladder) ->
 
     Raises ParameterError for a link or a name that leads nowhere.
     """
-    from core.errors import ParameterError
     from core.links import Link, names_file
     from gui.looks.theme import theme_names
     from gui.scenes.moment_links import window_link
@@ -284,8 +275,6 @@ class Terminator:
     """
 
     def __init__(self, app: QApplication) -> None:
-        from PySide6.QtCore import QSocketNotifier
-
         self.got = 0
         """The number of the signal that closed the windows, 0 while there was none."""
         self._read, self._write = socket.socketpair()
@@ -301,8 +290,6 @@ class Terminator:
         }
 
     def _close(self) -> None:
-        from PySide6.QtWidgets import QApplication
-
         numbers = [number for number in self._read.recv(64) if number in self._before]
         if not numbers:
             return

@@ -26,10 +26,9 @@ from gui.commands.second_launch import Comparing
 from gui.commands.window_parts import Window
 from gui.looks.labels_and_layouts import GAP, fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.edited_source import Changes, changes
+from gui.scenes.comparisons_to_open import PRESETS
 from gui.scenes.launch_differences import Difference, Grouping, differences, verdict
 from gui.scenes.paired_sessions import (
-    PRESETS,
     Naming,
     launch_text,
     moment_text,
@@ -39,6 +38,7 @@ from gui.scenes.paired_sessions import (
 )
 from gui.scenes.session import Session
 from gui.scenes.setting_choices import COMPARED_VIEWS
+from gui.scenes.text_changes import Changes, changes
 from gui.scenes.why_this_number import Topic
 from gui.views.buttons_and_choices import Segmented, action_button
 from gui.views.captions_and_panels import Caption, Panel

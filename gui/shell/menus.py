@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 from gui.commands.large_view import toggle_full_screen
 from gui.commands.theme_applier import change_text_size, next_theme
 from gui.looks.theme import NORMAL, load_theme, theme_names
+from gui.scenes.comparisons_to_open import PRESETS, Preset
 from gui.scenes.configuration import ORDER_TITLES
-from gui.scenes.paired_sessions import PRESETS, Naming, Preset
+from gui.scenes.paired_sessions import Naming
 from gui.scenes.question_in_views import answer_with_selection, most_of
 from gui.scenes.setting_choices import COMPARED_VIEWS, UNITS
 from gui.scenes.step_views import VIEWS, StepView

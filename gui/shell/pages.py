@@ -46,7 +46,7 @@ def _compare(window: Window, commands: Commands) -> PageWidget:
 
 
 def _benchmark(window: Window, commands: Commands) -> PageWidget:
-    from gui.scenes.benchmark import results_folder
+    from gui.scenes.benchmark_sweep import results_folder
     from gui.views.benchmark_view import BenchmarkView
 
     view = BenchmarkView(window.session, window.recorder.ladder, folder=results_folder())

@@ -25,14 +25,7 @@ from PySide6.QtWidgets import (
 
 from core.errors import ParameterError
 from core.lessons.typed_answers import LETTERS, number_typed, things_typed
-from gui.looks.labels_and_layouts import (
-    GAP,
-    named,
-    side_by_side,
-    space_out,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, named, side_by_side, space_out, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.views.buttons_and_choices import RETURN, StopSlider, action_button, keeps_key

@@ -51,19 +51,34 @@ from gui.looks.labels_and_layouts import (
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.pictures import Picture, image_of, pdf_of, write_picture
-from gui.scenes import benchmark as scene
-from gui.scenes.benchmark import (
-    CONFIGURED,
+from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.benchmark_results import (
     FAMILIES,
     HERE,
     RECORDED,
-    BenchModel,
     Measured,
-    Place,
     ResultRow,
-    Setup,
+    best_row,
+    families,
+    family_of,
+    machine_sentence,
+    machines,
+    rates_of,
+    row_of,
+    rows_of,
+    series_of_launch,
+    table_sentence,
+    unmeasured_sentence,
 )
-from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.scenes.benchmark_sentences import (
+    counting_sentence,
+    failure_sentence,
+    live_sentence,
+    measured_sentence,
+    state_sentence,
+)
+from gui.scenes.benchmark_setup import CONFIGURED, Setup, choices, plan_of, plan_sentence
+from gui.scenes.benchmark_sweep import BenchModel, Place, places
 from gui.scenes.numbers_and_sentences import in_window, plural
 from gui.scenes.question_in_views import waits
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot
@@ -157,7 +172,7 @@ class BenchmarkView(PageView):
     def refresh(self, names: frozenset[str]) -> None:
         self.when_painted(self._look_for_gpus)
         configuration = self.session.configuration
-        self.strip.show_setup(self.setup, scene.choices(self._ladder, configuration, self.setup))
+        self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
         self._show_plan()
         if configuration is not None and "configuration" in names and not self.session.everything:
             self.results.show_family(self.arithmetics().get(configuration.rung, "other"))
@@ -165,7 +180,7 @@ class BenchmarkView(PageView):
         self._show_curves()
         if configuration is not None and not self.model.running:
             with QSignalBlocker(self.results):
-                found = self.results.select_series(scene.series_of_launch(configuration))
+                found = self.results.select_series(series_of_launch(configuration))
             if found is not None:
                 self._show_measured(found)
             elif self.picked is None or "configuration" in names:
@@ -177,7 +192,7 @@ class BenchmarkView(PageView):
 
     def plan(self) -> Plan:
         """What a run would measure; raises TilescopeError with what is wrong with the fields."""
-        return scene.plan_of(self._ladder, self.session.configuration, self.setup)
+        return plan_of(self._ladder, self.session.configuration, self.setup)
 
     def run(self) -> None:
         try:
@@ -200,7 +215,7 @@ class BenchmarkView(PageView):
 
     def _show_plan(self) -> None:
         try:
-            said, ready = scene.plan_sentence(self.plan()), True
+            said, ready = plan_sentence(self.plan()), True
         except TilescopeError as error:
             said, ready = str(error), False
         self.strip.show_plan(said, wrong=not ready)
@@ -214,8 +229,8 @@ class BenchmarkView(PageView):
 
     def _offer_places(self) -> None:
         model = self.model
-        recorded = scene.machines(m for m in model.measured if m.origin == RECORDED)
-        self.strip.offer_places(scene.places(model.devices, recorded, model.addresses.known))
+        recorded = machines(m for m in model.measured if m.origin == RECORDED)
+        self.strip.offer_places(places(model.devices, recorded, model.addresses.known))
 
     def _on_place(self) -> None:
         """Show the results of a recorded machine; else say what would be measured."""
@@ -266,8 +281,8 @@ class BenchmarkView(PageView):
         self._say_state()
 
     def _say_state(self) -> None:
-        self.caption.setText(scene.state_sentence(self.model))
-        self.trouble.setText(scene.failure_sentence(self.model))
+        self.caption.setText(state_sentence(self.model))
+        self.trouble.setText(failure_sentence(self.model))
         self.trouble.setVisible(bool(self.trouble.text()))
 
     def _tick(self) -> None:
@@ -306,7 +321,7 @@ class BenchmarkView(PageView):
             if here and progress is not None and progress.done:
                 self._show_measured(here[-1])
             return
-        self.shown.setText(scene.live_sentence(live))
+        self.shown.setText(live_sentence(live))
         if live.times:  # until then the launches before stay: no plot flickers between points
             self._show_launches(live.times, live.begun.flops if live.begun is not None else None)
 
@@ -340,7 +355,7 @@ class BenchmarkView(PageView):
         self.curves.show_results(measured, self.ceilings.known, self._simple_keys(measured))
         if self.curves.request.quantity == "share":
             self.ceilings.want(self.curves.drawn_results(measured))
-            if sentence := scene.counting_sentence(self.ceilings.left):
+            if sentence := counting_sentence(self.ceilings.left):
                 caption = self.curves.caption
                 caption.setText(f"{caption.text()} {sentence}")
 
@@ -367,18 +382,18 @@ class BenchmarkView(PageView):
     def _show_measured(self, measured: Measured) -> None:
         result = measured.result
         self._show_launches(result.samples_ms, result.flops)
-        self.shown.setText(scene.measured_sentence(measured))
+        self.shown.setText(measured_sentence(measured))
         self.curves.plot.set_chosen(result.series)
 
     def _show_unmeasured(self, configuration: Configuration) -> None:
         machine = self.results.machine.currentText()
         self.launches.show_values([], "GFLOPS")
-        self.shown.setText(scene.unmeasured_sentence(self._ladder, configuration, machine))
-        self.curves.plot.set_chosen(scene.series_of_launch(configuration))
+        self.shown.setText(unmeasured_sentence(self._ladder, configuration, machine))
+        self.curves.plot.set_chosen(series_of_launch(configuration))
 
     def _show_launches(self, times_ms: Sequence[float], flops: int | None) -> None:
         unit = "ms" if flops is None else "GFLOPS"
-        self.launches.show_values(scene.rates_of(times_ms, flops), unit)
+        self.launches.show_values(rates_of(times_ms, flops), unit)
 
     # ---- building
 
@@ -719,7 +734,7 @@ _TIPS = {
 
 
 class ResultsModel(RowModel[ResultRow]):
-    """Rows of `gui.scenes.benchmark`."""
+    """Rows of `gui.scenes.benchmark_results`."""
 
     HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
     RIGHT = frozenset({RATE, BANDWIDTH})
@@ -801,27 +816,27 @@ class ResultsPanel(QWidget):
         self._name, self._family = name, "all"
 
     def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
-        known = scene.machines(every)
+        known = machines(every)
         if self._name not in known:
             self._name = known[0] if known else ""
         offer(self.machine, [(name, name) for name in known], self._name)
         self.machine.setEnabled(len(known) > 1)
         of_machine = [m for m in every if m.machine == self._name]
-        family = self._offer_families(scene.families(of_machine, self._arithmetics))
+        family = self._offer_families(families(of_machine, self._arithmetics))
         self.measured = [
-            m for m in of_machine if family in ("all", scene.family_of(m, self._arithmetics))
+            m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
         ]
         here = not self.measured or self.measured[-1].origin == HERE
         keys = self.keys(self.measured)
         shown: Sequence[Measured] = self.measured
         if keys is not None:
             shown = simple_results(shown, keys)
-        rows = scene.rows_of(shown, failed if here else ())
+        rows = rows_of(shown, failed if here else ())
         self.table.setColumnHidden(BANDWIDTH, keys is not None)
         self.model.load(rows)
         self.table.fit()
-        self.contents.setText(scene.table_sentence(rows, shown, len(self.measured)))
-        self.caption.setText(scene.machine_sentence(self.measured))
+        self.contents.setText(table_sentence(rows, shown, len(self.measured)))
+        self.caption.setText(machine_sentence(self.measured))
 
     def _offer_families(self, there: tuple[str, ...]) -> str:
         chosen = self._family if self._family in there else next(iter(there), "all")
@@ -834,13 +849,13 @@ class ResultsPanel(QWidget):
         self._family = key
 
     def select(self, measured: Measured) -> None:
-        place = scene.row_of(self.rows, measured)
+        place = row_of(self.rows, measured)
         if place is not None:
             self.table.selectRow(place)
 
     def select_series(self, series: str) -> Measured | None:
         """Select the fastest of a kernel's results; None where none of it was timed."""
-        place = scene.best_row(self.rows, series)
+        place = best_row(self.rows, series)
         if place is None:
             self.table.clearSelection()
             return None

@@ -8,8 +8,10 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QBoxLayout,
     QFrame,
     QGridLayout,
+    QHBoxLayout,
     QLabel,
     QScrollArea,
     QSizePolicy,
@@ -17,13 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.numbers_and_sentences import unbroken
 
@@ -127,9 +123,6 @@ class Fields(Scrolled):
         return super().eventFilter(watched, event)
 
 
-MOST_WORDS = 1000  # whose widths a caption remembers
-
-
 class Caption(QLabel):
     """One sentence. A narrow caption keeps room for two lines, so that it does not jump.
 
@@ -149,8 +142,6 @@ class Caption(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._lines = 1
         self._most: int | None = None
-        self._widths: dict[str, float] = {}
-        """Of words in the caption's font: captions of steps are made of the same ones."""
 
     def text(self) -> str:
         return self._text
@@ -198,7 +189,8 @@ class Caption(QLabel):
         most = self.most_lines()
         if most == 1 or self.width() <= 0:
             return 1
-        narrow = self.width() < self.NARROW * self._advance("0") * 1.25
+        digit = QFontMetricsF(self.font()).horizontalAdvance("0")
+        narrow = self.width() < self.NARROW * digit * 1.25
         return max(min(2 if narrow else 1, most), len(self._wrap(most)))
 
     def _take(self, lines: int) -> None:
@@ -224,7 +216,6 @@ class Caption(QLabel):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
-            self._widths.clear()
             self._take(self._wanted())
 
     def _wrap(self, most: int) -> list[str]:
@@ -245,21 +236,25 @@ class Caption(QLabel):
 
     def _fitting(self, words: list[str], width: int) -> int:
         """How many of the words stand beside each other in a width."""
-        used, space = 0.0, self._advance(" ")
+        # In fractions of a pixel: whole ones add up to a line that is cut at the edge.
+        advance = QFontMetricsF(self.font()).horizontalAdvance
+        used, space = 0.0, advance(" ")
         for count, word in enumerate(words):
-            used += self._advance(word)
+            used += advance(word)
             if used > width:
                 return count
             used += space
         return len(words)
 
-    def _advance(self, word: str) -> float:
-        """In fractions of a pixel: whole ones add up to a line that is cut at the edge."""
-        if len(self._widths) > MOST_WORDS:
-            self._widths.clear()
-        if word not in self._widths:
-            self._widths[word] = QFontMetricsF(self.font()).horizontalAdvance(word)
-        return self._widths[word]
+
+def place_caption(caption: QLabel, row: QHBoxLayout, below: QBoxLayout, *, beside: bool) -> None:
+    """Put a caption first into the row of the controls, or else into the layout below."""
+    if beside:
+        below.removeWidget(caption)
+        row.insertWidget(0, caption, 1000)
+    else:
+        row.removeWidget(caption)
+        below.addWidget(caption)
 
 
 class Panel(QFrame):
@@ -290,11 +285,5 @@ class Panel(QFrame):
         if shown is not self.heading.isHidden():
             return
         self.heading.setVisible(shown)
-        if self._caption is None:
-            return
-        if shown:
-            self.row.removeWidget(self._caption)
-            self._head.addWidget(self._caption)
-        else:
-            self._head.removeWidget(self._caption)
-            self.row.insertWidget(0, self._caption, 1000)
+        if self._caption is not None:
+            place_caption(self._caption, self.row, self._head, beside=not shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -17,16 +17,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QGridLayout,
-    QLabel,
-    QMenu,
-    QProgressBar,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QProgressBar, QSizePolicy, QWidget
 
 from gui.background import Worker, sentence_of
 from gui.jobs import ceilings_work as work
@@ -37,18 +28,16 @@ from gui.looks.labels_and_layouts import (
     fill,
     named,
     side_by_side,
-    space_out,
     stacked,
     styled_label,
 )
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings_shown as scene
 from gui.scenes import roofline
-from gui.scenes.benchmark import SWEPT_SIZES, TEXTBOOK_SIZE, launch_title
+from gui.scenes.benchmark_results import launch_title
 from gui.scenes.ceilings_shown import LegendKey, Row
 from gui.scenes.configuration import Configuration
-from gui.scenes.numbers_and_sentences import grouped, thin_spaced
-from gui.scenes.occupancy_shown import first_order
+from gui.scenes.numbers_and_sentences import thin_spaced
 from gui.views.buttons_and_choices import action_button
 from gui.views.captions_and_panels import Caption, Panel, Scrolled
 from gui.views.page_stack import PageView
@@ -56,6 +45,7 @@ from gui.views.question_in_views import Veil
 from gui.views.roofline_plot import RooflinePlot
 from gui.views.subject_and_device import (
     DeviceBox,
+    SizeBox,
     Subject,
     panels_in,
     share,
@@ -68,41 +58,8 @@ if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.gpu.benchmark_result import BenchmarkResult
     from core.ladder import Ladder
-    from core.launch import Workload
     from core.models.ceilings import Ceilings
     from gui.scenes.session import Session
-
-
-AS_CONFIGURED = "as configured"
-
-
-class SizeBox(QComboBox):
-    """A chooser of N, behind its label: of the sizes that are swept, or what is configured."""
-
-    def __init__(self, first: int, name: str, tip: str) -> None:
-        super().__init__()
-        self.label = styled_label("N", role="dim")
-        self.addItems([AS_CONFIGURED, *map(str, (*SWEPT_SIZES, TEXTBOOK_SIZE))])
-        self.setCurrentText(str(first))
-        named(self, name, tip)
-
-    @property
-    def n(self) -> int | None:
-        """The chosen N; None for the configured launch."""
-        text = self.currentText()
-        return None if text == AS_CONFIGURED else int(text)
-
-    def show_number(self, n: int) -> None:
-        """Choose an N, 0 for what is configured, without a signal."""
-        text = str(n) if n else AS_CONFIGURED
-        with QSignalBlocker(self):
-            if self.findText(text) < 0:
-                self.addItem(text)
-            self.setCurrentText(text)
-
-    def offer(self, on: bool) -> None:
-        self.label.setVisible(on)
-        self.setVisible(on)
 
 
 EDGE = 3  # pixels
@@ -234,62 +191,6 @@ def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], 
     low = math.log10(min([*rates, *([measured] if measured else [])], default=1.0)) - 0.5
     high = math.log10(max(rates, default=10.0))
     return lambda gflops: (math.log10(gflops) - low) / max(high - low, 1e-9)
-
-
-# First-order counts of a launch: its threads and blocks, what a block loads and computes.
-
-
-class FirstOrderList(Scrolled):
-    """The figures; `caption` and `controls` are for the panel around it. A worker counts."""
-
-    def __init__(self, ladder: Ladder) -> None:
-        super().__init__(keys=True)
-        self._ladder = ladder
-        self._configuration: Configuration | None = None
-        self.setAccessibleName("First-order figures")
-        self.caption = Caption(role="dim")
-        tip = "N of the launch that is counted"
-        self.size_box = SizeBox(1024, "Size of the counted launch", tip)
-        self.size_box.currentTextChanged.connect(lambda _: self._count())
-        self.controls = (self.size_box.label, self.size_box)
-        self._counter = Worker(self, "first order", self._on_counted, self._on_failure)
-
-    def show_launch(self, configuration: Configuration) -> None:
-        """Count a launch, at the chosen size if it is a rung's."""
-        self._configuration = configuration
-        self.size_box.offer(configuration.own is None)
-        self._count()
-
-    def _count(self) -> None:
-        if self._configuration is None:
-            return
-        self.caption.setText("Counting the launch …")
-        wanted = work.sized(self._ladder, self._configuration, self.size_box.n)
-        self._counter.submit(work.first_order_job, self._ladder, wanted)
-
-    def _on_counted(self, found: Any) -> None:
-        body = QWidget()
-        rows = QGridLayout(body)
-        space_out(rows, gap=4, edges=(MARGIN, 2, MARGIN, GAP))
-        rows.setColumnStretch(1, 1)
-        rows.setHorizontalSpacing(10)
-        figures = first_order(found.counts, found.phases)
-        for row, one in enumerate(figures):
-            figure = styled_label(one.figure, role="figure")
-            figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-            rows.addWidget(figure, row, 0)
-            rows.addWidget(styled_label(one.text, role="dim", wrap=True), row, 1)
-        rows.setRowStretch(len(figures), 1)
-        self.replace(body)
-        self.caption.setText(_title(found.counts.workload))
-
-    def _on_failure(self, error: object) -> None:
-        self.caption.setText(f"Not counted: {error}")
-
-
-def _title(workload: Workload) -> str:
-    values = ", ".join(f"{k} = {grouped(v)}" for k, v in workload.parameters.items())
-    return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
 
 
 DEFAULT_SIZE = 4096

@@ -36,7 +36,6 @@ from core.user_files.sources_and_headers import (
     without_line_numbers,
 )
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.edited_source import Changes
 from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.source_pane import (
     LineTotals,
@@ -47,6 +46,7 @@ from gui.scenes.source_pane import (
     lines_inside_comments,
     totals_text,
 )
+from gui.scenes.text_changes import Changes
 from gui.views.question_in_views import draw_mark
 
 Spans = Callable[[int, int], Sequence[Iterable[Span]]]
@@ -197,15 +197,9 @@ class Gutter(QWidget):
         return {error.line: error.message for error in reversed(self._edit.errors)}
 
     def mark(self, current: int | None, selected: int | None) -> None:
-        touched = {self.current, self.selected} ^ {current, selected}
-        touched |= {self.current, current} if self.current != current else set()
-        self.current, self.selected = current, selected
-        for line in touched:
-            if line is None:
-                continue
-            block = self._edit.document().findBlockByNumber(line - 1)
-            rect = self._edit.block_rect(block).toAlignedRect()
-            self.update(0, rect.top(), self.width(), rect.height())
+        if (current, selected) != (self.current, self.selected):
+            self.current, self.selected = current, selected
+            self.update()
 
     def wanted_width(self) -> int:
         return self.number_width() + sum(self.widths.values()) + 12
@@ -247,9 +241,8 @@ class Gutter(QWidget):
             rect = self._edit.block_rect(block)
             if rect.top() > event.rect().bottom():
                 break
-            if event.region().intersects(rect.toAlignedRect().adjusted(0, 0, self.width(), 0)):
-                number = block.blockNumber() + 1
-                self._paint_line(painter, theme, number, rect, wrong=number in errors)
+            number = block.blockNumber() + 1
+            self._paint_line(painter, theme, number, rect, wrong=number in errors)
             block = block.next()
         painter.setPen(theme.color("grid"))
         painter.drawLine(self.width() - 5, 0, self.width() - 5, self.height())

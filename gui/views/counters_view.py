@@ -10,20 +10,21 @@ from PySide6.QtWidgets import QStackedWidget, QStyledItemDelegate, QStyleOptionV
 
 from gui.looks.labels_and_layouts import fill
 from gui.looks.theme import current_theme
-from gui.scenes import counter_table as scene
 from gui.scenes.configuration import Profile
-from gui.scenes.counter_table import (
-    CounterRow,
+from gui.scenes.counter_table import CounterRow, counter_rows, counters_caption, sections
+from gui.scenes.nsight_profile_table import (
     ProfileRow,
+    first_difference,
+    profile_caption,
+    profile_rows,
 )
 from gui.scenes.numbers_and_sentences import capital, grouped, spaced
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
-from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT, text
 from gui.views.question_in_views import Veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 from gui.views.tables import Index, RowModel, RowTable
 
 REQUESTS = 2
@@ -108,7 +109,7 @@ class ProfileModel(RowModel[ProfileRow]):
         return not row.equal
 
 
-class CountersView(SessionView):
+class CountersView(CaptionedView):
     """The table of counts, or Nsight Compute's beside them. A row of a line selects that line."""
 
     WATCHES = frozenset({"trace", "counts", "line", "counts_by", "profile"})
@@ -116,7 +117,6 @@ class CountersView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.grouping = Segmented(
             array=("By array", "What each array cost"),
             line=("By line", "What each source line cost"),
@@ -158,7 +158,7 @@ class CountersView(SessionView):
             if profile is None:
                 self._show_counts()
             else:
-                self.beside.load(scene.profile_rows(profile))
+                self.beside.load(profile_rows(profile))
                 self.beside_table.fit()
                 self._explain()
         by_line = self.session.counts_by != "array" and self.session.line is not None
@@ -177,10 +177,10 @@ class CountersView(SessionView):
         trace, by_line = self.session.trace, self.session.counts_by == "line"
         counted, veiled = self.session.counted, self.session.hides("counters")
         shown = trace if not veiled else None
-        rows = scene.counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
+        rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
         self.model.by_line = by_line
-        self.model.load(scene.sections(rows))
-        self.caption.setText(self.unveiled(scene.counters_caption(self.session), veiled=veiled))
+        self.model.load(sections(rows))
+        self.tell(counters_caption(self.session), veiled=veiled)
         self.table.fit()
 
     def _explain(self) -> None:
@@ -191,8 +191,8 @@ class CountersView(SessionView):
         chosen = self.beside_table.selectionModel().selectedRows()
         row = self.beside.rows[chosen[0].row()] if chosen else None
         if not isinstance(row, ProfileRow):
-            row = scene.first_difference(self.beside.rows)
-        self.caption.setText(spaced(scene.profile_caption(profile, row)))
+            row = first_difference(self.beside.rows)
+        self.caption.setText(spaced(profile_caption(profile, row)))
 
     def restyle(self) -> None:
         self.table.fit()

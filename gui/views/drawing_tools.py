@@ -22,7 +22,6 @@ from PySide6.QtGui import (
     QPixmap,
     QStaticText,
 )
-from PySide6.QtWidgets import QWidget
 
 from core.emulator.events import Ints
 from gui.looks.theme import Theme, current_theme
@@ -351,6 +350,9 @@ class Pixmaps:
     def __init__(self) -> None:
         self._parts: dict[str, dict[Hashable, QPixmap]] = {}
 
+    def forget(self) -> None:
+        self._parts.clear()
+
     def draw(
         self,
         painter: QPainter,
@@ -361,7 +363,9 @@ class Pixmaps:
     ) -> None:
         """Draw `part`, which lies within `area` and depends on `state` and the theme alone."""
         if is_vector(painter):
+            painter.save()
             draw(painter)
+            painter.restore()
             return
         box = area.toAlignedRect()
         ratio = _ratio(painter)
@@ -372,32 +376,6 @@ class Pixmaps:
         if len(pictures) > MOST:
             del pictures[next(iter(pictures))]
         painter.drawPixmap(box.topLeft(), picture)
-
-
-class Backdrop:
-    """All of a widget that lies under what moves, kept until it is forgotten or resized."""
-
-    def __init__(self) -> None:
-        self.picture: QPixmap | None = None
-
-    def forget(self) -> None:
-        self.picture = None
-
-    def draw(self, painter: QPainter, widget: QWidget, draw: Callable[[QPainter], None]) -> None:
-        """Draw what covers a widget; a drawing, and an image of other pixels, get it as it is."""
-        ratio = widget.devicePixelRatioF()
-        if is_vector(painter) or _ratio(painter) != ratio:
-            painter.save()
-            draw(painter)
-            painter.restore()
-            return
-        if self.picture is None or self.picture.size() != widget.size() * ratio:
-            self.picture = QPixmap(widget.size() * ratio)
-            self.picture.setDevicePixelRatio(ratio)
-            inner = QPainter(self.picture)
-            draw(inner)
-            inner.end()
-        painter.drawPixmap(0, 0, self.picture)
 
 
 def _picture(box: QRect, ratio: float, draw: Callable[[QPainter], None]) -> QPixmap:
@@ -532,7 +510,7 @@ class Key:
     """Of the outline."""
 
 
-class _Pen:
+class _KeyPen:
     """Draws keys in one font."""
 
     def __init__(self, painter: QPainter, theme: Theme) -> None:
@@ -588,7 +566,7 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
     """
     if box.isEmpty():
         return
-    tool = _Pen(painter, theme)
+    tool = _KeyPen(painter, theme)
     for shown in _shorter(keys):
         wide = max(map(tool.width, shown))
         for columns in (1, 2):
@@ -610,7 +588,7 @@ def draw_legend_row(
 
     With a `veil` what lies below is covered first.
     """
-    tool = _Pen(painter, theme)
+    tool = _KeyPen(painter, theme)
     for shown in _shorter(keys):
         if sum(map(tool.width, shown)) + BETWEEN * (len(shown) - 1) <= box.width():
             if veil is not None:

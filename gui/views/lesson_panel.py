@@ -17,14 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    empty,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, empty, side_by_side, stacked, styled_label
 from gui.looks.style_sheet import set_style
 from gui.looks.theme import current_theme
 from gui.scenes.numbers_and_sentences import in_window, plural

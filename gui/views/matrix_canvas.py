@@ -21,13 +21,14 @@ from gui.scenes.arrays_as_grids import (
     scrolled,
     shares_of,
 )
-from gui.scenes.illegal_and_masked_off import Guards, guards_of, reaches_of
+from gui.scenes.masked_off_threads import Guards, guards_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
+from gui.scenes.room_beyond_arrays import reaches_of
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.veils_and_picks import Lit, Pick
 from gui.views.buttons_and_choices import Segmented, action_button
-from gui.views.drawing_tools import Backdrop, nothing
+from gui.views.drawing_tools import Pixmaps, nothing
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
 from gui.views.matrix_layout import (
     READ_FROM,
@@ -85,7 +86,7 @@ class MatrixCanvas(PointedView):
         self.grids: tuple[Grid, ...] = ()
         self.scene: MatrixScene | None = None
         self._own: tuple[Owned, ...] = ()
-        self._ground = Backdrop()
+        self._kept = Pixmaps()
         self._all = False
         """Whether all is to be seen at once, though no numbers can be read then."""
         self._owned: dict[int, tuple[Owned, ...]] = {}
@@ -108,7 +109,7 @@ class MatrixCanvas(PointedView):
         if "close_up" in names:
             self.read()
         if names & {"heat", "warp_trail", "veiled"}:
-            self._ground.forget()
+            self._kept.forget()
         edges = not self.session.hides("matrices.hatched")
         if "trace" in names or edges != self._edges:
             self._edges = edges
@@ -117,7 +118,7 @@ class MatrixCanvas(PointedView):
             self._open_block()
         if block is None or trace is None or not block.n_steps:
             self.scene = None
-            self.say(self.caption, "")
+            self.say("")
         elif names - {"hover", "element"}:
             self._follow_block()
             scene = matrix_scene(
@@ -132,7 +133,7 @@ class MatrixCanvas(PointedView):
             words = self.scene.caption
             if self.session.heat:
                 words = heat_caption(block, self.grids, self.session.step)
-            self.say(self.caption, words, part="matrices.caption")
+            self.say(words, part="matrices.caption")
         self.update()
 
     def restyle(self) -> None:
@@ -162,7 +163,7 @@ class MatrixCanvas(PointedView):
             self.fit()
         else:
             self._layout = MatrixLayout(grids, self._layout.margins)
-            self._ground.forget()
+            self._kept.forget()
 
     def _wanted(self) -> tuple[Grid, ...]:
         """What is to be seen of the grids: all, the block's part, or as much as can be read."""
@@ -185,7 +186,7 @@ class MatrixCanvas(PointedView):
         return tight if _cut(tight, part) < _cut(ample, part) else ample
 
     def view_changed(self) -> None:
-        self._ground.forget()
+        self._kept.forget()
         self.update()
 
     def read(self) -> None:
@@ -273,7 +274,7 @@ class MatrixCanvas(PointedView):
         return Margins(left, above * line, right, below * line, between * line)
 
     def _open_block(self) -> None:
-        self._ground.forget()
+        self._kept.forget()
         self._own = self._share_of(self.session.block)
         self.sharing.start(0)
 
@@ -374,7 +375,7 @@ class MatrixCanvas(PointedView):
             nothing(painter, QRectF(self.rect()), words, theme)
             return
         layout, box = self._layout, QRectF(self.rect())
-        self._ground.draw(painter, self, lambda p: self._draw_ground(p, layout, theme))
+        self._kept.draw(painter, "ground", box, (), lambda p: self._draw_ground(p, layout, theme))
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
         marks.draw(self.scene, loads=marks.counts_loads)
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
@@ -388,6 +389,7 @@ class MatrixCanvas(PointedView):
 
     def _draw_ground(self, painter: QPainter, layout: MatrixLayout, theme: Theme) -> None:
         box = QRectF(self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, self._others())

@@ -15,8 +15,8 @@ from core.launch import WARP
 from core.wording import listing
 from gui.looks.theme import FEW_THREADS, Theme
 from gui.scenes.arrays_as_grids import Grid, Owned, Rect, bounding_box, rectangles, shares_of
-from gui.scenes.block_history import EMPTY, history_of, number_at
-from gui.scenes.illegal_and_masked_off import reaches_of
+from gui.scenes.block_history import history_of
+from gui.scenes.elements_of_accesses import EMPTY, number_at
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.names_of_elements_and_threads import (
     block_name,
@@ -25,6 +25,7 @@ from gui.scenes.names_of_elements_and_threads import (
     name_of_thread,
 )
 from gui.scenes.numbers_and_sentences import decimals_of, grouped, plural, value_text
+from gui.scenes.room_beyond_arrays import reaches_of
 from gui.scenes.session import Session
 from gui.views.drawing_tools import (
     CENTRE,

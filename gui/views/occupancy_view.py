@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QGridLayout,
     QSizePolicy,
     QSpinBox,
     QSplitter,
@@ -30,23 +31,25 @@ from gui.looks.labels_and_layouts import (
     fill,
     named,
     side_by_side,
+    space_out,
     stacked,
     styled_label,
 )
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy_shown as scene
-from gui.scenes.benchmark import launch_title
+from gui.scenes.benchmark_results import launch_title
 from gui.scenes.ceilings_shown import rate_text
+from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
 from gui.views.buttons_and_choices import Segmented, push_button
 from gui.views.captions_and_panels import Caption, Panel, Scrolled
-from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_stack import PageView
 from gui.views.plots import Chart, pg
 from gui.views.question_in_views import Veil
 from gui.views.subject_and_device import (
     Choice,
     DeviceBox,
+    SizeBox,
     Subject,
     panels_in,
     share,
@@ -58,6 +61,7 @@ from gui.views.tables import RowModel, RowTable
 if TYPE_CHECKING:
     from core.explain.explanations import Explanation
     from core.ladder import Ladder
+    from core.launch import Workload
     from gui.scenes.configuration import Configuration
     from gui.scenes.session import Session
 
@@ -327,6 +331,62 @@ class DeviceTable(RowTable):
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():
             self.chosen.emit(self.rows.plain_rows[index.row()].name)
+
+
+# First-order counts of a launch: its threads and blocks, what a block loads and computes.
+
+
+class FirstOrderList(Scrolled):
+    """The figures; `caption` and `controls` are for the panel around it. A worker counts."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        super().__init__(keys=True)
+        self._ladder = ladder
+        self._configuration: Configuration | None = None
+        self.setAccessibleName("First-order figures")
+        self.caption = Caption(role="dim")
+        tip = "N of the launch that is counted"
+        self.size_box = SizeBox(1024, "Size of the counted launch", tip)
+        self.size_box.currentTextChanged.connect(lambda _: self._count())
+        self.controls = (self.size_box.label, self.size_box)
+        self._counter = Worker(self, "first order", self._on_counted, self._on_failure)
+
+    def show_launch(self, configuration: Configuration) -> None:
+        """Count a launch, at the chosen size if it is a rung's."""
+        self._configuration = configuration
+        self.size_box.offer(configuration.own is None)
+        self._count()
+
+    def _count(self) -> None:
+        if self._configuration is None:
+            return
+        self.caption.setText("Counting the launch …")
+        wanted = work.sized(self._ladder, self._configuration, self.size_box.n)
+        self._counter.submit(work.first_order_job, self._ladder, wanted)
+
+    def _on_counted(self, found: Any) -> None:
+        body = QWidget()
+        rows = QGridLayout(body)
+        space_out(rows, gap=4, edges=(MARGIN, 2, MARGIN, GAP))
+        rows.setColumnStretch(1, 1)
+        rows.setHorizontalSpacing(10)
+        figures = scene.first_order(found.counts, found.phases)
+        for row, one in enumerate(figures):
+            figure = styled_label(one.figure, role="figure")
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+            rows.addWidget(figure, row, 0)
+            rows.addWidget(styled_label(one.text, role="dim", wrap=True), row, 1)
+        rows.setRowStretch(len(figures), 1)
+        self.replace(body)
+        self.caption.setText(_title(found.counts.workload))
+
+    def _on_failure(self, error: object) -> None:
+        self.caption.setText(f"Not counted: {error}")
+
+
+def _title(workload: Workload) -> str:
+    values = ", ".join(f"{k} = {grouped(v)}" for k, v in workload.parameters.items())
+    return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
 
 
 NEEDS: Mapping[str, scene.Axis] = MappingProxyType(

@@ -95,13 +95,7 @@ class BlankPage(PageWidget, QWidget):
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
         QVBoxLayout(self).addWidget(self.sentence)
 
-    def show_title(self, title: str) -> None:
-        self._say(f"Opening the page {title} …")
-
-    def show_failure(self, title: str, error: Exception) -> None:
-        self._say(f"The page {title} could not be opened: {error!r}.")
-
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
         self.sentence.setText(sentence)
         self.setAccessibleName(sentence)
 
@@ -155,14 +149,14 @@ class Pages(QStackedWidget):
         """Show a page. Raises KeyError with the keys that there are for any other."""
         page = self.row(key)
         if key not in self._made:
-            self._blank.show_title(page.title)
+            self._blank.say(f"Opening the page {page.title} …")
             self.setCurrentWidget(self._blank)
             self._blank.repaint()  # now: to make a page may take a third of a second
         try:
             self.setCurrentWidget(self.make(key))
         except Exception as error:
             log.exception("The page %s could not be made", key)
-            self._blank.show_failure(page.title, error)
+            self._blank.say(f"The page {page.title} could not be opened: {error!r}.")
         self.turned.emit(page)
 
     def make(self, key: str) -> PageWidget:

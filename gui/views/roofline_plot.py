@@ -11,12 +11,7 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from gui.looks.theme import current_theme
 from gui.scenes import roofline
 from gui.scenes.ceilings_shown import Row, rate_text
-from gui.scenes.roofline import (
-    Box,
-    Label,
-    Mark,
-    Roofline,
-)
+from gui.scenes.roofline import Box, Label, Mark, Roofline
 from gui.views.plots import Chart, HaloText, pg, symbol_size
 
 _BEND = 10  # pixels between a name and its ceiling, whose heights may differ

@@ -819,7 +819,7 @@ class SharedView(PointedView):
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.by_bank = _by_bank_button()
-        self.by_bank.toggled.connect(self._look_by_bank)
+        self.by_bank.toggled.connect(lambda: self._show_turn(0))
         self.controls: tuple[QWidget, ...] = (self.by_bank, self.why)
         self.map: BankMap | None = None  # None where arrays are shown
         self._turn, self._turned, self._pointed = 0, 0, -1
@@ -860,12 +860,13 @@ class SharedView(PointedView):
         if self.map is not None:
             words = f"{self.map.title}. {verdict(self.map)}"
         veiled = self.map is None and self._is_veiled()
-        self.say(self.caption, words, part="shared.copying" if veiled else "shared.caption")
+        self.say(words, part="shared.copying" if veiled else "shared.caption")
 
     # ---- by bank
 
-    def _look_by_bank(self) -> None:
-        self._turn = 0
+    def _show_turn(self, turn: int) -> None:
+        """Show that round of the access, or the arrays where the map is not asked for."""
+        self._turn = turn
         self._make_map()
         self._say()
         self.update()
@@ -911,11 +912,8 @@ class SharedView(PointedView):
             return
         self._turned -= event.angleDelta().y()
         rounds, self._turned = int(self._turned / 120), self._turned - int(self._turned / 120) * 120
-        self._turn += rounds
         event.accept()
-        self._make_map()
-        self._say()
-        self.update()
+        self._show_turn(self._turn + rounds)
 
     def _point_in_map(self, point: QPointF) -> Hover | None:
         lay = self.map_layout()

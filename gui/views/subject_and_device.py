@@ -12,12 +12,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QW
 
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    named,
-    side_by_side,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, styled_label
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption, Scrolled
@@ -30,6 +25,8 @@ if TYPE_CHECKING:
 
 HANDLE = 8  # pixels between panels
 SUBJECT_LINES = 4
+SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
+TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
 
 
 def panels_in(orientation: Qt.Orientation) -> QSplitter:
@@ -168,6 +165,38 @@ class DeviceBox(Choice):
         place = live.index(name) if name in live else self.findData(name)
         if place >= 0:
             self.setCurrentIndex(place)
+
+
+AS_CONFIGURED = "as configured"
+
+
+class SizeBox(QComboBox):
+    """A chooser of N, behind its label: of the sizes that are swept, or what is configured."""
+
+    def __init__(self, first: int, name: str, tip: str) -> None:
+        super().__init__()
+        self.label = styled_label("N", role="dim")
+        self.addItems([AS_CONFIGURED, *map(str, (*SWEPT_SIZES, TEXTBOOK_SIZE))])
+        self.setCurrentText(str(first))
+        named(self, name, tip)
+
+    @property
+    def n(self) -> int | None:
+        """The chosen N; None for the configured launch."""
+        text = self.currentText()
+        return None if text == AS_CONFIGURED else int(text)
+
+    def show_number(self, n: int) -> None:
+        """Choose an N, 0 for what is configured, without a signal."""
+        text = str(n) if n else AS_CONFIGURED
+        with QSignalBlocker(self):
+            if self.findText(text) < 0:
+                self.addItem(text)
+            self.setCurrentText(text)
+
+    def offer(self, on: bool) -> None:
+        self.label.setVisible(on)
+        self.setVisible(on)
 
 
 def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0) -> QHBoxLayout:

@@ -22,14 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QSlider, QSpacerItem, QToolButton, QToolTip
 
 from gui.looks.icons import set_icon
-from gui.looks.labels_and_layouts import (
-    GAP,
-    MARGIN,
-    named,
-    side_by_side,
-    stacked,
-    styled_label,
-)
+from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, stacked, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.names_of_elements_and_threads import FILL, longest_name
 from gui.scenes.numbers_and_sentences import grouped
@@ -47,9 +40,9 @@ from gui.scenes.transport_bar import (
 )
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption
-from gui.views.drawing_tools import Backdrop, fill
+from gui.views.drawing_tools import Pixmaps, fill
 from gui.views.question_in_views import draw_veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView, SessionView
 
 # The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
 #
@@ -78,7 +71,7 @@ class ScrubBar(SessionView):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.timeline: Timeline | None = None
         self.left = EDGE
-        self._ground = Backdrop()
+        self._kept = Pixmaps()
         self._named_bands: list[tuple[QRectF, str, QColor]] = []  # as painted on the ground
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -89,7 +82,7 @@ class ScrubBar(SessionView):
     def leave_room(self, room: int) -> None:
         """Begin the axis so many pixels further right, behind a name."""
         self.left = EDGE + room
-        self._ground.forget()
+        self._kept.forget()
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -101,13 +94,17 @@ class ScrubBar(SessionView):
             trace, block = self.session.trace, self.session.block_trace
             self.timeline = None if trace is None or block is None else timeline_of(trace, block)
         if names & {"trace", "block", "line", "breakpoints", "veiled", "answered"}:
-            self._ground.forget()
+            self._kept.forget()
         self.update()
 
     def restyle(self) -> None:
-        self._ground.forget()
+        self._kept.forget()
         self.updateGeometry()
         self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._kept.forget()
 
     def step_at(self, x: float) -> int:
         return self.timeline.step_at(x - self.left, self._span()) if self.timeline else 0
@@ -131,7 +128,7 @@ class ScrubBar(SessionView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        self._ground.draw(painter, self, self._paint_static)
+        self._kept.draw(painter, "ground", QRectF(self.rect()), (), self._paint_static)
         if self.timeline is not None and self.timeline.n_steps:
             self._clear_of_handle(painter, current_theme())
             self._paint_handle(painter, current_theme())
@@ -145,6 +142,7 @@ class ScrubBar(SessionView):
     def _paint_static(self, painter: QPainter) -> None:
         theme = current_theme()
         self._named_bands = []
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.fillRect(self.rect(), theme.color("panel"))
         body = QRectF(self.left, 0, self._span(), self.height() - 4)
         painter.fillRect(body, theme.color("raised"))
@@ -335,7 +333,7 @@ ROOM_FOR_SLIDER = 80  # digits; + and - change the speed as well
 ROOM_FOR_CAPTION = 120  # digits; in a narrower window the sentence has a line of its own
 
 
-class TransportBar(SessionView):
+class TransportBar(CaptionedView):
     """Buttons, units, speed, caption and scrub bar. Playing is driven by a timer of its own."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "unit", "speed", "playing"})
@@ -356,7 +354,6 @@ class TransportBar(SessionView):
         self.speed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.speed.valueChanged.connect(self._choose_speed)
         self.speed_label = styled_label(role="dim")
-        self.caption = Caption()
         self.position = Caption(role="figure")
         self.phase = Caption(role="dim")
         for figure in (self.position, self.phase):
@@ -373,7 +370,7 @@ class TransportBar(SessionView):
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))
         veiled = session.hides("transport.caption")
-        self.caption.setText(self.unveiled(event_caption(session), veiled=veiled))
+        self.tell(event_caption(session), veiled=veiled)
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:

@@ -13,10 +13,9 @@ from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.buttons_and_choices import Segmented
-from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT
 from gui.views.question_in_views import Veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 from gui.views.tables import Index, PlainCells, Role, RowModel, RowTable
 
 VALUE = 12  # digits that a value has before types get room
@@ -42,25 +41,25 @@ class VariableModel(RowModel[VariableRow]):
         same = across == self.across and len(rows) == len(self.rows)
         if not same:
             self.beginResetModel()
-        before, lane_before = self.rows, self.lane
+        lane_before = self.lane
         self.rows, self.across, self.lane = rows, across, lane
         self.HEADS = self.ACROSS if across else VariableModel.HEADS
         if not same:
             self.endResetModel()
             return
-        for place, (new, old) in enumerate(zip(rows, before, strict=True)):
-            if new != old or lane != lane_before:
-                last = self.index(place, self.columnCount() - 1)
-                self.dataChanged.emit(self.index(place, 0), last)
+        self._tell_changed(0, self.columnCount() - 1)
         if across and lane != lane_before:
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP)
 
     def point(self, lane: int) -> None:
-        before, self.pointed = self.pointed, lane
-        for changed in {before, lane} - {-1}:
-            if self.across and self.rows:
-                top = self.index(0, 2 + changed)
-                self.dataChanged.emit(top, self.index(len(self.rows) - 1, 2 + changed))
+        self.pointed = lane
+        if self.across:
+            self._tell_changed(2, 1 + WARP)
+
+    def _tell_changed(self, first: int, last: int) -> None:
+        """Columns have changed, from the first to the last."""
+        if self.rows:
+            self.dataChanged.emit(self.index(0, first), self.index(len(self.rows) - 1, last))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
         if role == Role.FontRole and self.across and section - 2 == self.lane:
@@ -103,7 +102,7 @@ def _is_spanned(row: VariableRow) -> bool:
     return row.pointer and row.uniform
 
 
-class VariablesView(SessionView):
+class VariablesView(CaptionedView):
     """The table of variables. In the warp table, a click on a lane selects its thread."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "warp_table", "hover"})
@@ -111,7 +110,6 @@ class VariablesView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.scope = Segmented(
             thread=("Thread", "Of the selected thread"),
             warp=("Warp", "Of its whole warp, lane by lane"),
@@ -146,7 +144,7 @@ class VariablesView(SessionView):
             self._fit_lanes()
         self._span()
         words = variables_caption(self.session, rows, across)
-        self.caption.setText(self.unveiled(words, veiled=veiled))
+        self.tell(words, veiled=veiled)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

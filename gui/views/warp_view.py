@@ -91,6 +91,7 @@ class StripLine:
 class WarpGeometry:
     """Rectangles in the widget's coordinates; an empty one is left out of the picture."""
 
+    whole: QRectF
     figures: QRectF
     bar: QRectF
     bar_label: QRectF
@@ -158,9 +159,8 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     names = [QRectF(r.left(), top + 1, r.width(), names_height) for r in lanes if names_height]
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
     strip, rows = _strip(scene.lines, area, lane, small)
-    return WarpGeometry(
-        figures, bar, bar_label, groups, lanes, names, strip, rows, readout, title, overview, line
-    )
+    whole, below = box.adjusted(-4, -4, 4, 4), (readout, title, overview, line)
+    return WarpGeometry(whole, figures, bar, bar_label, groups, lanes, names, strip, rows, *below)
 
 
 def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
@@ -406,20 +406,6 @@ def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
     return found
 
 
-def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor) -> None:
-    paths = QPainterPath()
-    for start, end in joined:
-        paths.addPath(link(start, end))
-    p.setBrush(Qt.BrushStyle.NoBrush)
-    p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
-    p.drawPath(paths)
-
-
-def corner(rect: QRectF) -> tuple[float, float, float, float]:
-    """A rectangle as numbers, for a key."""
-    return rect.getRect()  # type: ignore[return-value]
-
-
 def _figures(scene: WarpScene) -> tuple[Figure, ...]:
     verdict = "conflict" if scene.excess else "ideal"
     fetched = grouped(scene.bytes_fetched)
@@ -455,21 +441,22 @@ class WarpPainter:
 
     def draw(self) -> None:
         """Everything; fills and curves are paler where the access is not of this step."""
-        lit, hides, g = self._lit_lanes(), self.session.hides, self.geometry
+        lit, hides, scene, g = self._lit_lanes(), self.session.hides, self.scene, self.geometry
+        state = scene.step, scene.warp, scene.live
+        self.kept.draw(self.p, "ground", g.whole, state, self._draw_ground)
         if hides("warp.figures"):
             draw_veil(self.p, g.figures.united(g.bar), self.theme, veil_words(self.session))
-        else:
-            self._draw_figures()
         self._draw_lanes(lit)
         if hides("warp.sectors"):
             draw_veil(self.p, g.below_lanes(), self.theme, veil_words(self.session))
         else:
-            self._draw_strip()
-            self._draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
+            self._draw_labels()
+            ends, starts = _cell_of_lane(scene, g), g.names or g.lanes
+            chosen = {self.session.lane: "selected"} | dict.fromkeys(lit, "hover")
+            for lane in chosen.keys() & ends.keys():
+                self._draw_chosen(starts[lane], ends[lane], chosen[lane])
             if not hides("warp.elements"):
                 self._draw_readout()
-        if not (hides("warp.figures") or hides("warp.sectors")):
-            self._draw_overview()
         self._draw_sector()
         answer = self.session.lit
         if answer is not None and answer.target in ("lane", "thread", "sector"):
@@ -510,22 +497,24 @@ class WarpPainter:
             elif 0 <= pick - first < len(self.geometry.lanes):
                 yield pick, [self.geometry.lanes[pick - first]]
 
-    def _draw_strip(self) -> None:
-        scene, g = self.scene, self.geometry
-        if not g.strip:
-            return
-        area = self._strip_area()
-        state = (
-            self.meaning,
-            scene.live,
-            tuple((line.fetched, line.lanes) for line in scene.lines),
-            tuple(corner(placed.box) for placed in g.strip),
-        )
-        self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
-        small, dim = self.theme.font("small"), self.theme.color("text_dim")
+    def _draw_ground(self, p: QPainter) -> None:
+        """What stays as it is whatever is selected and pointed at."""
+        figures, sectors = (not self.session.hides(f"warp.{n}") for n in ("figures", "sectors"))
+        if figures:
+            self._draw_figures(p)
+        self._draw_boxes(p)
+        if sectors and self.geometry.strip:
+            self._draw_lines(p)
+            if self.geometry.rows == 1:
+                self._draw_links(p)
+        if figures and sectors and self.geometry.overview:
+            self._draw_overview(p)
+
+    def _draw_labels(self) -> None:
+        g, small, dim = self.geometry, self.theme.font("small"), self.theme.color("text_dim")
         named = [
             (placed.label, line)
-            for line, placed in zip(scene.lines, g.strip, strict=True)
+            for line, placed in zip(self.scene.lines, g.strip, strict=True)
             if not placed.label.isEmpty()
         ]
         if g.labelled:
@@ -536,21 +525,15 @@ class WarpPainter:
         else:
             texts(self.p, _labels(named, small), dim, small, LEFT)
 
-    def _draw_links(self, chosen: dict[int, str]) -> None:
-        """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
-        p, theme, g = self.p, self.theme, self.geometry
-        ends = _cell_of_lane(self.scene, g)
-        starts = g.names or g.lanes
-        if g.rows == 1:
-            joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
-            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
-            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
-            color = theme.color(self.meaning, 0.55)
-            p.setOpacity(1.0 if self.scene.live else STALE)
-            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
-            p.setOpacity(1.0)
-        for lane in chosen.keys() & ends.keys():
-            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
+    def _draw_links(self, p: QPainter) -> None:
+        """A curve from each lane to what it touches."""
+        starts, paths = self.geometry.names or self.geometry.lanes, QPainterPath()
+        for lane, end in _cell_of_lane(self.scene, self.geometry).items():
+            paths.addPath(link(starts[lane], end))
+        strength = 0.55 if self.scene.live else 0.55 * STALE
+        p.setBrush(Qt.BrushStyle.NoBrush)
+        p.setPen(pen(self.theme.color(self.meaning, strength), 1.0))  # wider: eight times slower
+        p.drawPath(paths)
 
     def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
         """A curve over others: what lies below shines through at neither side."""
@@ -558,12 +541,6 @@ class WarpPainter:
         self.p.strokePath(path, pen(self.theme.color("panel"), 4.5))
         self.p.strokePath(path, line)
         frame(self.p, [inset(end, -0.5)], line)
-
-    def _strip_area(self) -> QRectF:
-        area = QRectF()
-        for placed in self.geometry.strip:
-            area = area.united(placed.box)
-        return area
 
     def _draw_lines(self, p: QPainter) -> None:
         theme, scene, strip = self.theme, self.scene, self.geometry.strip
@@ -628,13 +605,7 @@ class WarpPainter:
         upright_texts(p, upright, ink, small, CENTRE)
         texts(p, level, ink, small)
 
-    def _draw_figures(self) -> None:
-        scene, g = self.scene, self.geometry
-        state = scene.sectors, scene.ideal, len(scene.lines), scene.bytes_used, g.bar_label.width()
-        area = g.figures.united(g.bar).united(g.bar_label).adjusted(0, 0, 0, 1)
-        self.kept.draw(self.p, "figures", area, state, self._draw_counts)
-
-    def _draw_counts(self, p: QPainter) -> None:
+    def _draw_figures(self, p: QPainter) -> None:
         theme, scene, g = self.theme, self.scene, self.geometry
         fetched, used = scene.bytes_fetched, scene.bytes_used
         draw_figures(p, g.figures, _figures(scene), theme)
@@ -650,22 +621,7 @@ class WarpPainter:
         fill(p, [done], theme.color("used"))
 
     def _draw_lanes(self, lit: set[int]) -> None:
-        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
-        threads = self.session.block_trace.n_threads if self.session.block_trace else WARP
-        area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
-        state = (
-            scene.live,
-            scene.warp,
-            scene.active.tobytes(),
-            scene.faulty.tobytes(),
-            tuple(scene.one_row_per_y),
-            scene.threads.tobytes(),
-            threads,
-            corner(g.lanes[0]),
-            corner(g.lanes[-1]),
-            corner(g.groups),
-        )
-        self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
+        p, theme, g = self.p, self.theme, self.geometry
         if g.names and not self.session.hides("warp.elements"):
             self._draw_names({self.session.lane, *lit})
         frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
@@ -696,13 +652,14 @@ class WarpPainter:
         crossed = [(rect, words) for lane, rect, words in placed if lane in wrong]
         upright_texts(self.p, crossed, color(FAULT), small, RIGHT)
 
-    def _draw_boxes(self, p: QPainter, threads: int) -> None:
+    def _draw_boxes(self, p: QPainter) -> None:
         """The lanes in the colours of their threads, under the rows of the block they belong to."""
         theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
         numbers = fitting(small, "00 ", g.lanes[0].width())  # with a space to the next
         legible = numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small
-        colors = theme.owner_lut("thread", threads)
+        block = self.session.block_trace
+        colors = theme.owner_lut("thread", block.n_threads if block else WARP)
         numbered: dict[str, list[Placed]] = {}
         for first, last, words in scene.one_row_per_y:
             span = QRectF(g.lanes[first].topLeft(), g.lanes[last].topRight())
@@ -769,17 +726,7 @@ class WarpPainter:
         words = that_fits((words + at, words), small, g.readout.width())
         text(p, g.readout, words, theme.color("text"), small, LEFT)
 
-    def _draw_overview(self) -> None:
-        p, scene, g = self.p, self.scene, self.geometry
-        if not g.overview:
-            return
-        area = QRectF(g.overview_title)
-        for rect in g.overview:
-            area = area.united(rect.adjusted(-2, -2, 2, g.overview_label + 3))
-        state = scene.warp, tuple((w.warp, w.sectors, w.ideal) for w in scene.warps)
-        self.kept.draw(p, "overview", area, state, self._draw_warps)
-
-    def _draw_warps(self, p: QPainter) -> None:
+    def _draw_overview(self, p: QPainter) -> None:
         """The sectors of each of the block's warps as bars, what more than the ideal on top."""
         theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
@@ -882,12 +829,14 @@ class WarpView(PointedView):
             trace = self.session.trace
             self.own = own_scene(trace, block, step, warp) if trace and block else None
             self.scene = warp_scene(block, step, warp) if block and block.n_steps else None
+            if names & {"trace", "block", "veiled", "answered"}:
+                self._kept.forget()
             if self.scene is not None and self.session.hides("findings"):
                 self.scene = without_faults(self.scene)
             words = "" if trace is not None else self.session.trouble
             said = self.scene.caption if self.scene else words
             said = said if self.own is None else self.own.caption
-            self.say(self.caption, said, self._why_empty(), part="warp.caption")
+            self.say(said, self._why_empty(), part="warp.caption")
             self.pad.follow()
         self.update()
 

@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QFrame, QMainWindow, QSizeGrip, QTextBrowser, QWid
 from core.explain.explanations import Explanation, Place
 from gui.looks.labels_and_layouts import fill, named, side_by_side, stacked, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.explanation_as_html import FOLDED, as_html, heading_of
 from gui.scenes.session import Session
-from gui.scenes.why_this_number import FOLDED, Topic, as_html, explain, heading_of
+from gui.scenes.why_this_number import Topic, explain
 from gui.views.buttons_and_choices import action_button, icon_button
 from gui.views.session_view import SessionView
 

@@ -32,7 +32,7 @@ def test_check_says_how_it_went(tmp_path, capsys):
     (tmp_path / "own.toml").write_text(GOOD.replace("tiled?n=4", "tild?n=4"))
     assert main(["lesson", "check", str(tmp_path / "own.toml")]) == 1
     told = " ".join(capsys.readouterr().err.split())
-    assert "names no kernel: `tild`; did you mean tiled?" in told
+    assert "names no kernel of the ladder: `tild`; use tiled." in told
     assert "vector_add" not in told
     one = GOOD[: GOOD.index('[[step]]\nlink = "tiled')].replace("vary =", "# vary =")
     (tmp_path / "own.toml").write_text(one)

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QMenu
 from core.user_files.launch_texts import FileLaunch
 from gui.jobs.opening_work import open_job
 from gui.looks.theme import current_theme
+from gui.scenes.comparisons_to_open import PRESETS, counterpart
 from gui.scenes.configuration import Configuration
-from gui.scenes.launch_differences import factor
 from gui.scenes.moment_links import configuration_of, window_link
-from gui.scenes.paired_sessions import PRESETS, counterpart
+from gui.scenes.numbers_and_sentences import factor
 from gui.scenes.saved_state import Saved
 from gui.shell.menus import compare_page
 from gui.shell.session_persistence import Keeper

@@ -12,18 +12,12 @@ from core.explain.phase_table import as_latex, as_markdown, as_text
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.counter_table import counter_rows
+from gui.scenes.explanation_as_html import as_html
 from gui.scenes.ptx_pane import PtxListing, ptx_caption
 from gui.scenes.session import Session
 from gui.scenes.source_pane import source_caption
-from gui.scenes.why_this_number import (
-    Fetched,
-    Step,
-    as_html,
-    explain,
-    topic_of_line,
-    topic_of_row,
-    topic_of_step,
-)
+from gui.scenes.why_an_element_is_loaded import Fetched
+from gui.scenes.why_this_number import Step, explain, topic_of_line, topic_of_row, topic_of_step
 from gui.views.phase_table_view import PhaseView, folded
 from gui.views.ptx_view import PtxView
 from gui.views.why_panel import WhyPanel

@@ -12,7 +12,8 @@ from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.configuration import Configuration
 from gui.scenes.selection import Breakpoint
-from gui.scenes.why_this_number import Fetched, Step, topic_of_row, topic_of_step
+from gui.scenes.why_an_element_is_loaded import Fetched
+from gui.scenes.why_this_number import Step, topic_of_row, topic_of_step
 
 LADDER = load_ladder()
 

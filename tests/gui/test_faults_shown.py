@@ -16,15 +16,11 @@ from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording.record_launch import record
 from gui.scenes import findings_list
 from gui.scenes.arrays_as_grids import grids_of
-from gui.scenes.illegal_and_masked_off import (
-    Reach,
-    faults_in_words,
-    guards_of,
-    reaches_of,
-    zero_filled,
-)
+from gui.scenes.illegal_accesses import faults_in_words
+from gui.scenes.masked_off_threads import guards_of, zero_filled
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.prefetch import look_ahead
+from gui.scenes.room_beyond_arrays import Reach, reaches_of
 from gui.scenes.shared_arrays_and_banks import shared_scene
 from gui.scenes.transport_bar import event_caption, timeline_of
 from gui.scenes.warp_lanes import warp_scene, why_empty
@@ -182,7 +178,7 @@ def test_the_legend_has_the_mark_in_any_room(qtbot, size, monkeypatch):
 
     drawn = []
     monkeypatch.setattr(
-        drawing_tools._Pen,
+        drawing_tools._KeyPen,
         "draw",
         lambda self, key, left, top, row: drawn.append((key.words, key.crossed)),
     )

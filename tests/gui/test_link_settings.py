@@ -10,7 +10,7 @@ from core.lessons.course import load_course
 from core.lessons.lesson_files import read_lesson
 from core.links import parse_link
 from gui.scenes.configuration import Conditions, Configuration, Origin
-from gui.scenes.launch_differences import outcome
+from gui.scenes.launch_outcome import outcome
 from gui.scenes.moment_links import conditions_of, link_to, show_pages, window_link
 
 RECORDING_MS = 60_000

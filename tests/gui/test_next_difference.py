@@ -5,10 +5,11 @@ from PySide6.QtCore import Qt
 
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
+from gui.scenes.comparisons_to_open import PRESETS
 from gui.scenes.configuration import Configuration
-from gui.scenes.matching_steps import Cost, Pairs, largest_difference, next_difference
-from gui.scenes.paired_sessions import PRESETS, Comparison
+from gui.scenes.paired_sessions import Comparison
 from gui.scenes.session import Session
+from gui.scenes.steps_that_cost_differently import Cost, Pairs, largest_difference, next_difference
 from gui.shell.menus import compare_page
 
 MS = 20_000

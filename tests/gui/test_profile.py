@@ -7,8 +7,8 @@ import pytest
 
 from gui.commands.nsight_profile import NO_LAUNCH
 from gui.scenes.configuration import Profile
-from gui.scenes.counter_table import (
-    CounterRow,
+from gui.scenes.counter_table import CounterRow
+from gui.scenes.nsight_profile_table import (
     ProfileRow,
     first_difference,
     profile_caption,

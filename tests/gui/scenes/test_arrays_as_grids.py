@@ -9,11 +9,11 @@ from core.recording.record_launch import record
 from core.trace.step_names import step_named
 from core.user_files.launch_texts import FileLaunch, file_workload
 from gui.scenes.arrays_as_grids import grids_of
+from gui.scenes.comparisons_to_open import counterpart
 from gui.scenes.configuration import Configuration
-from gui.scenes.launch_differences import outcome
+from gui.scenes.launch_outcome import outcome
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.matrix_product import product_of
-from gui.scenes.paired_sessions import counterpart
 
 TILED = """#define T 4
 __global__ void k(float *X, float *Y, float *Z, int M, int K, int N)

@@ -10,14 +10,9 @@ from core.gpu.benchmark_job import Timing
 from core.gpu.events_and_failures import WorkerFailure
 from core.gpu.result_files import read_results, write_results
 from core.gpu.sweep_plan import RungKernel, make_plan
-from gui.scenes.benchmark import (
-    HERE,
-    RECORDED,
-    BenchModel,
-    failure_sentence,
-    live_sentence,
-    state_sentence,
-)
+from gui.scenes.benchmark_results import HERE, RECORDED
+from gui.scenes.benchmark_sentences import failure_sentence, live_sentence, state_sentence
+from gui.scenes.benchmark_sweep import BenchModel
 from tests.core.gpu.fake_gpu import FakeGpu, second_gpu
 
 HUNG_S = 300  # nothing of this takes a second: far more than the busiest machine needs

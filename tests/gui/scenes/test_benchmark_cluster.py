@@ -15,15 +15,9 @@ from core.distributed import cluster as cluster_module
 from core.gpu.benchmark_job import Timing
 from core.gpu.sweep import Lane
 from core.gpu.sweep_plan import RungKernel, make_plan
-from gui.scenes.benchmark import (
-    HERE,
-    MOST_REMEMBERED,
-    Addresses,
-    BenchModel,
-    failure_sentence,
-    places,
-    state_sentence,
-)
+from gui.scenes.benchmark_results import HERE
+from gui.scenes.benchmark_sentences import failure_sentence, state_sentence
+from gui.scenes.benchmark_sweep import MOST_REMEMBERED, Addresses, BenchModel, places
 from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu, fake_benchmark, second_gpu
 
 HUNG_S = 300

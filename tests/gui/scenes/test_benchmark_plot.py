@@ -11,31 +11,25 @@ from core.gpu.result_files import load_recorded
 from core.gpu.sweep import Failure
 from core.gpu.sweep_plan import FileKernel
 from core.user_files.launch_texts import FileLaunch
-from gui.scenes.benchmark import (
-    CUBLAS,
+from core.wording import clock
+from gui.scenes.benchmark_plot import Request, curves, far_apart, plot_sentence, values_of
+from gui.scenes.benchmark_results import (
     RECORDED,
     Measured,
-    Setup,
     best_row,
-    choices,
-    clock,
-    counting_sentence,
     families,
     family_of,
     machine_sentence,
     machines,
-    measured_sentence,
     neighbours,
     parameters_text,
-    plan_of,
-    plan_sentence,
     rates_of,
     row_of,
     rows_of,
     table_sentence,
-    templated,
 )
-from gui.scenes.benchmark_plot import Request, curves, far_apart, plot_sentence, values_of
+from gui.scenes.benchmark_sentences import counting_sentence, measured_sentence
+from gui.scenes.benchmark_setup import CUBLAS, Setup, choices, plan_of, plan_sentence, templated
 from gui.scenes.configuration import Configuration
 from tests.core.gpu.test_benchmark_result import RESULT
 

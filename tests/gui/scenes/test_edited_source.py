@@ -3,7 +3,7 @@
 import difflib
 import random
 
-from gui.scenes.edited_source import MOST_LINES, changes
+from gui.scenes.text_changes import MOST_LINES, changes
 
 
 def test_changed_lines_are_those_of_difflib():

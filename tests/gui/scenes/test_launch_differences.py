@@ -10,19 +10,10 @@ from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
 from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.findings_list import fault_names
-from gui.scenes.launch_differences import (
-    Difference,
-    Outcome,
-    differences,
-    moved,
-    outcome,
-    reference_text,
-    repaired_text,
-    result_text,
-    times_text,
-    verdict,
-)
+from gui.scenes.launch_differences import Difference, differences, moved, verdict
+from gui.scenes.launch_outcome import Outcome, outcome, reference_text, repaired_text, result_text
 from gui.scenes.paired_sessions import Naming, naming, older
+from gui.scenes.recorded_times import times_text
 from gui.scenes.session import Session
 
 

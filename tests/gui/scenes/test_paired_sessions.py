@@ -7,11 +7,12 @@ from core.errors import ParameterError
 from core.recording.record_launch import record
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import theme_names
+from gui.scenes.comparisons_to_open import PRESETS
 from gui.scenes.configuration import Configuration, Origin
 from gui.scenes.launch_differences import Difference, differences, verdict
 from gui.scenes.matching_steps import same_place
 from gui.scenes.moment_links import configuration_of, link_to, window_link
-from gui.scenes.paired_sessions import PRESETS, Comparison, launch_text, moment_text
+from gui.scenes.paired_sessions import Comparison, launch_text, moment_text
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 

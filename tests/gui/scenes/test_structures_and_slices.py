@@ -13,8 +13,8 @@ from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from core.trace import EventKind
 from gui.scenes.arrays_as_grids import bounding_box, grids_of
-from gui.scenes.block_history import number_at
-from gui.scenes.illegal_and_masked_off import guards_of
+from gui.scenes.elements_of_accesses import number_at
+from gui.scenes.masked_off_threads import guards_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.names_of_elements_and_threads import (
     block_name,

@@ -7,7 +7,8 @@ from core.ladder import load_ladder
 from core.recording.record_launch import record
 from core.user_files.launch_texts import FileLaunch, file_workload
 from gui.scenes.session import Session
-from gui.scenes.why_this_number import Fetched, explain, explain_fetches, topic_of_moment
+from gui.scenes.why_an_element_is_loaded import Fetched, explain_fetches
+from gui.scenes.why_this_number import explain, topic_of_moment
 
 LADDER = load_ladder()
 

@@ -163,7 +163,7 @@ def test_a_full_disk_is_a_sentence_in_an_export_and_where_sweeps_are_kept(
         def __init__(self, path):
             super().__init__(Path("/dev/full"))
 
-    monkeypatch.setattr("gui.scenes.benchmark.Journal", Full)
+    monkeypatch.setattr("gui.scenes.benchmark_sweep.Journal", Full)
     page.strip.run_button.click()
     finish(qtbot, page)
     assert len(page.results.rows) == 4

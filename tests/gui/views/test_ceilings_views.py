@@ -22,9 +22,9 @@ from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
 from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.views.ceilings_view import CeilingsView, SizeBox
+from gui.views.ceilings_view import CeilingsView
 from gui.views.occupancy_view import OccupancyView
-from gui.views.subject_and_device import DeviceBox, Subject, subject_row
+from gui.views.subject_and_device import DeviceBox, SizeBox, Subject, subject_row
 
 WAIT_MS = 60_000
 

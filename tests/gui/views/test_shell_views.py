@@ -15,7 +15,7 @@ from gui.views.launch_form import ConfigurationForm, SelectionForm
 from gui.views.message_bar import MessageBar
 from gui.views.source_view import SourceView
 from gui.views.tables import PlainCells
-from gui.views.transport_bar import TransportBar
+from gui.views.transport_bar import ScrubBar, TransportBar
 from gui.views.variables_view import VariablesView
 
 
@@ -110,16 +110,21 @@ def test_scrub_bar_goes_where_it_is_clicked_and_dragged(session, qtbot):
     assert session.step >= scrub.step_at(680)
 
 
-def test_scrub_bar_keeps_its_picture_while_stepping(session, qtbot):
+def test_scrub_bar_keeps_its_picture_while_stepping(session, qtbot, monkeypatch):
+    painted, paint = [], ScrubBar._paint_static
+    monkeypatch.setattr(
+        ScrubBar, "_paint_static", lambda *given: (painted.append(1), paint(*given))
+    )
     scrub = shown(qtbot, TransportBar(session), 1200, 90).scrub
     scrub.grab()
-    picture = scrub._ground.picture
+    assert painted
+    painted.clear()
     session.step = 50
     scrub.grab()
-    assert scrub._ground.picture is picture
+    assert not painted
     session.line = 17
     scrub.grab()
-    assert scrub._ground.picture is not picture
+    assert painted == [1]
 
 
 def test_source_follows_the_step_and_selects_lines(session, qtbot):

@@ -9,8 +9,9 @@ from PySide6.QtCore import QPoint, QRect, QUrl
 from core.explain.explanations import explain_access
 from core.recording.record_launch import record
 from gui.looks.theme import apply_theme
+from gui.scenes.explanation_as_html import FOLDED, as_html, heading_of
 from gui.scenes.session import Session
-from gui.scenes.why_this_number import FOLDED, Step, as_html, explain, heading_of
+from gui.scenes.why_this_number import Step, explain
 from gui.views.why_panel import WhyPanel
 
 

@@ -8,8 +8,9 @@ import pytest
 from core.ladder import load_ladder
 from core.recording.record_launch import record
 from gui.scenes.arrays_as_grids import grids_of
-from gui.scenes.illegal_and_masked_off import Guards, Reach, Reaches, guards_of, zero_filled
+from gui.scenes.masked_off_threads import Guards, guards_of, zero_filled
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.room_beyond_arrays import Reach, Reaches
 from tests.gui.fake_kernels import simple, tiled, vector_add
 
 

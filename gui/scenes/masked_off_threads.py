@@ -1,14 +1,22 @@
-"""Illegal accesses in words, and where these and masked-off threads lie outside their arrays.
+"""Where the threads that a bounds check masks off would have gone: cells outside the matrix.
 
-A thread at fault is not masked off: it made the access, to a place that is in no array (or that is
-not aligned). The emulator goes on after it, which a GPU does not.
+A record says nothing of an address that was never used, but other things in it do, and each is
+believed only where it gives the places of all active threads exactly:
+
+- The masked-off threads store a zero to a tile in shared memory instead, and row and column
+  follow from the tile's indices in a straight line.
+- Row and column follow from threadIdx in a straight line (row = r0 + a x + b y + c z).
+- In other accesses of the same instruction, where they were active, they stood in the same places
+  to the others.
+
+Places are integers (threads, axes): row and column, or the index into a 1-D array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,91 +24,11 @@ from numpy.typing import NDArray
 from core.emulator.events import Ints
 from core.trace import EventKind
 from gui.scenes.arrays_as_grids import Grid
-from gui.scenes.block_history import EMPTY, elements_a_lane, is_global, parts_of
 from gui.scenes.cached_per_object import once_for_each
-from gui.scenes.names_of_elements_and_threads import verb_of
-from gui.scenes.numbers_and_sentences import plural
+from gui.scenes.elements_of_accesses import elements_a_lane, is_global, parts_of
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, SharedArray, Trace
-
-FEW = 3  # elements that are named one by one
-
-
-def faulty_cells(grid: Grid, access: Access) -> tuple[Ints, Ints]:
-    """Rows and columns of what the threads at fault wanted; those of a matrix go on beyond it."""
-    wanted = [access.wanted(int(t)) for t in np.flatnonzero(access.faulty)]
-    first = np.array([w for w in wanted if w is not None], np.int64)
-    if not len(first):
-        return EMPTY, EMPTY
-    wide = np.arange(elements_a_lane(access, grid.array.dtype.itemsize))
-    flats = np.unique(first[:, None] + wide)
-    if access.fault == "out_of_bounds":
-        flats = flats[(flats < 0) | (flats >= grid.size)]
-    return grid.cells(flats)
-
-
-def faulty_name(access: Access, thread: int) -> str:
-    """What a thread at fault wanted, in few characters: `B[9]`, `0x0`."""
-    wanted = access.wanted(thread)
-    if wanted is None or access.array is None:
-        return f"0x{int(access.addresses[thread]):x}"
-    return f"{access.array.name}[{wanted}]"
-
-
-def fault_of_thread(access: Access, thread: int) -> str:
-    """What a thread at fault does: `loads B[9], outside B (9 elements): a fault; …`."""
-    instead = "nothing is stored" if access.kind == "store" else "the emulator gives 0"
-    return f"{_does(access, 1)} {_what(access, [thread])}: a fault; {instead}"
-
-
-def faults_in_words(access: Access, threads: Sequence[int], noun: str = "thread") -> str:
-    """The same of several: `2 threads load B[9] and B[10], outside B (9 elements): a fault`."""
-    count = len(threads)
-    return f"{plural(count, noun)} {_does(access, count)} {_what(access, threads)}: a fault"
-
-
-def at_fault(access: Access, first: int = 0, count: int | None = None) -> list[int]:
-    """The threads at fault among `count` from `first` on, all of the block by default."""
-    end = None if count is None else first + count
-    return (np.flatnonzero(access.faulty[first:end]) + first).tolist()
-
-
-def _does(access: Access, count: int) -> str:
-    place = " to" if access.kind == "store" and access.fault == "out_of_bounds" else ""
-    return f"{verb_of(access.kind, count)}{place}"
-
-
-def _what(access: Access, threads: Sequence[int]) -> str:
-    array = access.array
-    if array is None:
-        named = sorted({faulty_name(access, t) for t in threads})
-        more = f" … {named[-1]}" if len(named) > 1 else ""
-        where = "freed before" if access.fault == "use_after_free" else "in no array"
-        return f"address {named[0]}{more}, {where}"
-    wanted = np.unique([w for t in threads if (w := access.wanted(t)) is not None])
-    if access.fault == "misaligned":
-        return (
-            f"{access.width} bytes at {_some(array.name, wanted)}, at no multiple of {access.width}"
-        )
-    size = array.nbytes // array.dtype.itemsize
-    return f"{_some(array.name, wanted)}, outside {array.name} ({plural(size, 'element')})"
-
-
-def _some(name: str, flats: Ints) -> str:
-    """Flat elements in few words, as ranges where they are regular."""
-    steps = np.unique(np.diff(flats))
-    if len(flats) > 2 and len(steps) == 1:
-        by = f" by {steps[0]}" if steps[0] > 1 else ""
-        return f"{name}[{flats[0]}..{flats[-1]}{by}]"
-    if len(flats) > FEW:
-        return f"{len(flats)} elements from {name}[{flats[0]}] to [{flats[-1]}]"
-    return " and ".join(f"{name}[{flat}]" for flat in flats.tolist())
-
-
-# Places of threads that did not access memory, from the places of those that did.
-#
-# Places are integers (threads, axes): row and column, or the index into a 1-D array.
 
 
 Bools = NDArray[np.bool_]
@@ -244,18 +172,6 @@ def idle(block: BlockTrace, access: Access) -> Bools:
     """The threads that take no part in an access: neither served nor at fault."""
     n = block.n_threads
     return ~np.asarray(access.active)[:n] & ~np.asarray(access.faulty)[:n]
-
-
-# Where the lanes that a bounds check masks off would have gone: cells outside the matrix.
-#
-# A record says nothing of an address that was never used, but other things in it do, and each is
-# believed only where it gives the places of all active threads exactly:
-#
-# - The masked-off threads store a zero to a tile in shared memory instead, and row and column
-#   follow from the tile's indices in a straight line.
-# - Row and column follow from threadIdx in a straight line (row = r0 + a x + b y + c z).
-# - In other accesses of the same instruction, where they were active, they stood in the same places
-#   to the others.
 
 
 Key = tuple[int, str, bool]  # an instruction, and a grid's array and whether it is transposed
@@ -414,129 +330,3 @@ def _others(block: BlockTrace, pc: int, most: int) -> Iterator[Access]:
         access = block.access(int(step))
         if access is not None and is_global(access):
             yield access
-
-
-# The room that is made for what lies outside of an array.
-
-
-LOOKED_AT = 64  # illegal accesses of a block that room is made for
-
-
-class Reach(NamedTuple):
-    """Rows below an array, columns right of it, rows above and columns left of it."""
-
-    down: int = 0
-    across: int = 0
-    up: int = 0
-    left: int = 0
-
-    def __bool__(self) -> bool:
-        return any(self)
-
-    def __or__(self, other: Reach) -> Reach:
-        """The further of the two on each side."""
-        return Reach(*map(max, self, other))
-
-
-class Reaches:
-    """Answers for one trace, kept for each grid. Get it with `reaches_of`."""
-
-    def __init__(self, trace: Trace) -> None:
-        ends = {trace.recorded_blocks[0], trace.recorded_blocks[-1]}
-        named = {f.block for f in trace.findings} & set(trace.recorded_blocks)
-        self._guards = guards_of(trace)
-        self._ends = [trace.block(block) for block in sorted(ends)]
-        self._blamed = [trace.block(block) for block in sorted(ends | named)]
-        self._known: dict[tuple[str, str, bool], Reach] = {}
-        self._gaps: dict[str, tuple[int, int]] = {}
-
-    def roomy(self, grid: Grid) -> Grid:
-        """The grid with room for all that lies outside of its array."""
-        gap = self._gap(grid)
-        if any(gap):
-            pitch = grid.pitch
-            counts = grid.extent[0] // pitch[0], grid.extent[1] // pitch[1]
-            extent = (counts[0] * (pitch[0] + gap[0]), counts[1] * (pitch[1] + gap[1]))
-            grid = replace(grid, gap=gap, extent=extent, rows=extent[0], columns=extent[1])
-        both = self.masked(grid) | self.faults(grid)
-        return replace(grid, overhang=both[:2], before=both[2:])
-
-    def masked(self, grid: Grid) -> Reach:
-        """How far the first and the last block's masked-off threads reach beyond the array."""
-        return self._reach("masked", grid)
-
-    def faults(self, grid: Grid) -> Reach:
-        """How far illegal accesses reach beyond the array.
-
-        Those of the first and the last block and of the blocks that findings name.
-        """
-        return self._reach("faults", grid)
-
-    def _reach(self, kind: str, grid: Grid) -> Reach:
-        key = kind, grid.array.name, grid.transposed
-        if key not in self._known:
-            places = self._masked(grid) if kind == "masked" else self._at_fault(grid)
-            found = Reach()
-            for rows, columns in places:
-                found |= _beyond(grid, rows, columns)
-            self._known[key] = found
-        return self._known[key]
-
-    def _masked(self, grid: Grid) -> Iterator[tuple[Ints, Ints]]:
-        for block, access in self._guarded(grid):
-            places = self._guards.outside(block, grid, access)
-            if places is not None:
-                yield places
-
-    def _at_fault(self, grid: Grid) -> Iterator[tuple[Ints, Ints]]:
-        for block in self._blamed:
-            for step in block.illegal_steps[:LOOKED_AT].tolist():
-                access = block.access(step)
-                if access is not None and is_global(access) and access.array is grid.array:
-                    yield faulty_cells(grid, access)
-
-    def _gap(self, grid: Grid) -> tuple[int, int]:
-        """Rows and columns below and right of each slice where masked-off threads would go."""
-        if grid.plane is None or grid.plane[0] == 1:
-            return 0, 0
-        if grid.array.name not in self._gaps:
-            most = np.zeros(2, np.int64)
-            for block, access in self._guarded(grid):
-                places = self._guards.beyond(block, grid, access)
-                if places is not None and len(places):
-                    most = np.maximum(most, places[:, 1:].max(axis=0) + 1 - grid.plane)
-            room = [max(2, side // 4) for side in grid.plane]
-            down, across = np.minimum(most, room).tolist()
-            self._gaps[grid.array.name] = down, across
-        return self._gaps[grid.array.name]
-
-    def _guarded(self, grid: Grid) -> Iterator[tuple[BlockTrace, Access]]:
-        """The first and the last access of each instruction to the grid's array."""
-        for block in self._ends:
-            for step in _first_and_last_steps(block):
-                access = block.access(step)
-                if access is not None and is_global(access) and access.array is grid.array:
-                    yield block, access
-
-
-reaches_of = once_for_each(Reaches)
-"""The one Reaches of a trace, made when first asked for and dropped with the trace."""
-
-
-def _beyond(grid: Grid, rows: Ints, columns: Ints) -> Reach:
-    """How many rows and columns the furthest of some cells lie outside the array."""
-    if not len(rows):
-        return Reach()
-    down, across = int(rows.max()) - grid.extent[0] + 1, int(columns.max()) - grid.extent[1] + 1
-    return Reach() | Reach(down, across, -int(rows.min()), -int(columns.min()))
-
-
-def _first_and_last_steps(block: BlockTrace) -> list[int]:
-    """The visible steps at which a load or store is executed for the first and the last time."""
-    kind, pc = np.asarray(block.kind), np.asarray(block.pc)
-    steps = np.flatnonzero((kind == EventKind.LOAD) | (kind == EventKind.STORE))
-    _, first = np.unique(pc[steps], return_index=True)
-    _, last = np.unique(pc[steps][::-1], return_index=True)
-    ends = np.union1d(steps[first], steps[::-1][last])
-    found: list[int] = np.intersect1d(ends, block.access_steps).tolist()
-    return found
