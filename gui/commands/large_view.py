@@ -66,7 +66,9 @@ class Enlarging(QObject):
             focus = QApplication.focusWidget()  # now: Qt moves it on from what is hidden
             main.step_page.show_large()
             main.left.hide()
-            if focus is None or not focus.isVisible():
+            if focus is not None and focus.isVisible():
+                focus.setFocus()
+            else:
                 focus_page(main)
             main.dressing.put_on(main.session.theme)  # in larger type
         else:
