@@ -9,10 +9,10 @@ import pytest
 from core.compiler.kernel_parameters import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
-from core.user_files.argument_texts import bind
 from core.user_files.launch_texts import (
     FieldErrors,
     FileLaunch,
+    LaunchForm,
     check_launch,
     file_workload,
     parse_dim3,
@@ -37,7 +37,8 @@ def source(tmp_path):
 
 def bound(a, c="zeros:float32[32]"):
     signature = read_signature(SOURCE, "copy", {})
-    return bind("copy", signature, [f"A={a}", f"C={c}", "N=3"], seed=7)
+    launch = FileLaunch("k.cu", "copy", arguments=(("A", a), ("C", c), ("N", "3")))
+    return LaunchForm(launch).arguments(signature, seed=7)
 
 
 def test_only_plain_files_of_a_bounded_size_are_read(tmp_path, source):
