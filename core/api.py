@@ -32,7 +32,7 @@ from core.recording.record_launch import record
 from core.recording.trace_files import load_trace, save_trace
 from core.report import html_table, report_of, safe, warp_svg, write_report
 from core.rules.counters import Counts
-from core.source.cuda_in_python import ENDINGS
+from core.source.cuda_in_python import SOURCES
 from core.trace import Trace
 from core.trace.access import Access
 from core.trace.finding import Finding
@@ -82,7 +82,7 @@ def trace(
     given = {**(arguments or {}), **more}
     launch = {"kernel": kernel, "grid": grid, "block": block, "shared": shared, "defines": defines}
     text = str(source)
-    if "__global__" in text or text.endswith((".cu", ".cuh", *ENDINGS)):
+    if "__global__" in text or text.endswith(SOURCES):
         workload = _of_source(source, text, given, launch, seed)
     else:
         workload = _of_rung(text, given, launch, seed)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from core.errors import Cancelled
+from core.errors import Cancelled, TilescopeError, TooMuchWork
 
 _never: Callable[[], bool] = lambda: False  # noqa: E731
 _asked: ContextVar[Callable[[], bool]] = ContextVar("cancelled", default=_never)
@@ -28,6 +28,23 @@ def cancelled_by(asked: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _asked.reset(token)
+
+
+class PassingOverMistakes:
+    """Within, a user's mistake ends the block, and nothing is said of it.
+
+    Work that is given up stays given up, and mistakes of the kinds in `but` are raised.
+    """
+
+    def __init__(self, *but: type[TilescopeError]) -> None:
+        self._raised: tuple[type[TilescopeError], ...] = (Cancelled, TooMuchWork, *but)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        if kind is None or not issubclass(kind, TilescopeError):
+            return False
+        return not issubclass(kind, self._raised)
 
 
 @contextmanager

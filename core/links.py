@@ -95,11 +95,9 @@ class Link:
     def __str__(self) -> str:
         """The link to a rung as the window reads it."""
         pairs = {**self.parameters, **{key: text_of(value) for key, value in self.looks.items()}}
-        pairs |= {k: getattr(self, k) for k in ("at", "block", "thread") if getattr(self, k)}
-        pairs |= {} if self.step is None else {"step": self.step}
-        pairs |= {} if self.inputs == "random" else {"inputs": self.inputs}
-        pairs |= {} if self.seed == DEFAULT_SEED else {"seed": self.seed}
-        pairs |= {} if self.order == "lockstep" else {"order": self.order}
+        for key in ("at", "block", "thread", "step", "inputs", "seed", "order"):
+            if getattr(self, key) != getattr(Link, key):
+                pairs[key] = getattr(self, key)
         if self.versus is not None:
             pairs[VERSUS] = self.versus.rung
             pairs |= {f"{VERSUS}.{key}": value for key, value in self.versus.parameters.items()}

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.cli import COMMANDS
+from core.source.cuda_in_python import SOURCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 READ_AHEAD = ("core.compiler.compile_slice:warm", "core.guessing.launch_guess")
 """What a process that compiles and reads a user's source loads while nobody asks it anything."""
 
-SOURCES = (".cu", ".cuh", ".py", ".ipynb")
 WINDOW_FILES = (*SOURCES, ".ptx", ".npz", ".txt")
 """Sources, saved traces and lists of moments."""
 WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session", "--compiler")

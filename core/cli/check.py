@@ -34,7 +34,7 @@ from core.findings.sarif import Result, sarif
 from core.rules.counters import COUNTERS
 from core.side_process.client import stoppable
 from core.source.constants import with_defines
-from core.source.cuda_in_python import ENDINGS, NoCudaWithin
+from core.source.cuda_in_python import ENDINGS, SOURCES, NoCudaWithin
 from core.source.kernels_and_launches import split_instance, unscoped
 from core.source.template_instances import kernel_names
 from core.user_files.launch_texts import parse_defines, split_defines
@@ -51,7 +51,6 @@ from core.wording import in_number, listing
 if TYPE_CHECKING:
     from core.trace import Trace
 
-_CUDA = (".cu", ".cuh")
 _OTHERS = ("site-packages", "node_modules")  # folders of programs that others have written
 _SECONDS = 30.0  # of processor time for each order
 _DEFAULT_ORDERS = 5
@@ -188,7 +187,7 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
         if path.is_dir():
             files = sorted(p for p in path.rglob("*") if p.is_file() and _is_meant(p, path))
             if not files:
-                endings = listing([*_CUDA, *ENDINGS], "or")
+                endings = listing(SOURCES, "or")
                 raise TilescopeError(f"{path} has no CUDA source: no kernel in a {endings} file.")
         elif not path.exists():
             raise TilescopeError(f"There is no file {path}.")
@@ -201,7 +200,7 @@ def sources(paths: Iterable[Path]) -> Iterator[Path]:
 def _is_meant(file: Path, folder: Path) -> bool:
     """Whether a file in a folder is a source; one that cannot be read is refused later."""
     if file.suffix not in ENDINGS:
-        return file.suffix in _CUDA
+        return file.suffix in SOURCES
     if any(p.startswith(".") or p in _OTHERS for p in file.relative_to(folder).parts):
         return False
     try:

@@ -16,7 +16,7 @@ from core.ladder import load_ladder, rung_of
 from core.ladder.input_arrays import Inputs
 from core.launch import Workload
 from core.side_process.client import stoppable
-from core.source.cuda_in_python import ENDINGS
+from core.source.cuda_in_python import SOURCES
 from core.user_files.argument_texts import by_name
 from core.user_files.launch_texts import (
     FileLaunch,
@@ -72,7 +72,7 @@ def named_launch(
 
 def is_file(name: str) -> bool:
     """Whether the command's argument means a source file rather than a rung."""
-    return name.endswith((".cu", ".cuh", *ENDINGS)) or "/" in name or "\\" in name
+    return name.endswith(SOURCES) or "/" in name or "\\" in name
 
 
 def _rung_workload(

@@ -8,7 +8,7 @@ or vote.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,15 +27,26 @@ from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Instruction, Operand, immediate
 from core.ptx.types import PRED, TYPES, PtxType
 
-_NAMED = 1000  # more than there are plain barriers: named barrier n waits under `_NAMED` + n
+_COUNTED = 1000  # more than there are barriers: one that counts or votes is number n + `_COUNTED`
+
+
+@dataclass
+class _Barrier:
+    """One barrier: the lanes that have come, their votes, and each block's count (0: all)."""
+
+    arrived: Mask
+    votes: Mask
+    count: NDArray[np.int64]
 
 
 class Barriers:
-    """Lanes that wait at a barrier until all the living threads of their block have come."""
+    """Lanes that wait at a barrier until as many threads of their block have come as it wants."""
 
     def __init__(self, state: MachineState) -> None:
         self.state, self.queue = state, state.part(RunQueue)
-        self.named = _NamedBarriers(state, self)
+        self._barriers: dict[int, _Barrier] = {}
+        # By number and block, of this phase: the lane that said how many take part, and where.
+        self._said: dict[tuple[int, int], tuple[int, int]] = {}
 
     def place(self, pc: int, depth: int, mask: Mask | None, latch: int = -1) -> None:
         """Puts lanes at a pc; behind a latch where they came there by a jump back.
@@ -64,44 +75,39 @@ class Barriers:
             self.state.alive[:] = False
         else:
             self.state.alive &= ~group.mask
-        self.named.after_exit()
+        for number in list(self.state.waiting):
+            waiting = self.state.waiting.get(number)
+            if waiting is not None and len(self._complete(self._barriers[number])):
+                pc = int(self.state.resume_at[waiting.argmax()]) - 1
+                self._settle(number, pc, waiting, executed=False)
         for part in self.queue.parts:
             part.exited()
-        for number in [n for n in self.state.waiting if n < _NAMED]:
-            arrived = self.state.waiting[number]
-            complete = self._complete(arrived)
-            if len(complete):
-                self.check(arrived, complete)
-                pc = int(self.state.resume_at[arrived.argmax()]) - 1
-                tick = self.state.tick - 1
-                self.state.tell_barrier(BarrierEvent(tick, pc, arrived, complete, executed=False))
-                del self.state.waiting[number]
-                self._release(number, arrived, complete)
 
     def arrive(self, group: Group, op: Op, pc: int) -> bool:
-        """Arrives; True if the whole group may go on at once."""
-        number = op.payload
-        mask = np.ones(self.state.count, bool) if group.mask is None else group.mask
-        waiting = self.state.waiting.pop(number, None)
-        arrived = mask if waiting is None else mask | waiting
-        self.state.resume_at[mask] = pc + 1
-        self.state.resume_depth[mask] = group.depth
-        self.state.arrived_at[mask] = self.state.tick - 1
-        complete = self._complete(arrived)
-        if len(complete):
-            self.check(arrived, complete)
-        event = BarrierEvent(self.state.tick - 1, pc, group.mask, complete)
-        self.state.tell_barrier(event, note=True)
-        if waiting is None and len(complete) == len(self.state.geometry.blocks):
+        """Arrives where all of a block have to; True if the whole group may go on at once."""
+        state, number = self.state, op.payload
+        mask = np.ones(state.count, bool) if group.mask is None else group.mask
+        self._will_go_on(mask, pc, group.depth)
+        barrier = self._come(number, mask, None, mask)
+        complete = self._complete(barrier)
+        if number not in state.waiting and len(complete) == len(state.geometry.blocks):
+            self.check(barrier.arrived, complete)
+            event = BarrierEvent(state.tick - 1, pc, group.mask, complete)
+            state.tell_barrier(event, note=True)
+            del self._barriers[number]
             return True
-        self._release(number, arrived, complete)
+        self._wait(number, mask)
+        self._settle(number, pc, group.mask)
         return False
 
-    def _complete(self, arrived: Mask) -> NDArray[np.intp]:
-        """The blocks all of whose living threads have arrived (and at least one has)."""
-        shape = (len(self.state.geometry.blocks), self.state.geometry.threads)
-        here = arrived.reshape(shape)
-        return np.flatnonzero((here | ~self.state.alive.reshape(shape)).all(1) & here.any(1))
+    def _will_go_on(self, mask: Mask, pc: int, depth: int) -> None:
+        """Notes where lanes go on after a barrier."""
+        self.state.resume_at[mask] = pc + 1
+        self.state.resume_depth[mask] = depth
+        self.state.arrived_at[mask] = self.state.tick - 1
+
+    def _wait(self, number: int, who: Mask) -> None:
+        self.state.waiting[number] = who | self.state.waiting.get(number, who)
 
     def check(self, arrived: Mask, complete: NDArray[np.intp]) -> None:
         """A barrier let a block through: every thread of it must have come to the same one."""
@@ -127,17 +133,7 @@ class Barriers:
         tick = int(self.state.arrived_at[lanes[0]])
         self.state.fault("divergent_barrier", pc, depth, lanes, others, other_pc, tick=tick)
 
-    def _release(self, number: int, arrived: Mask, complete: NDArray[np.intp]) -> None:
-        free = np.zeros((len(self.state.geometry.blocks), self.state.geometry.threads), bool)
-        free[complete] = True
-        go = free.reshape(-1) & arrived
-        stay = arrived & ~go
-        if stay.any():
-            self.state.waiting[number] = stay
-        for pc, depth, mask in self.places(go):
-            self.place(pc, depth, mask)
-
-    def places(self, go: Mask) -> Iterator[tuple[int, int, Mask]]:
+    def _places(self, go: Mask) -> Iterator[tuple[int, int, Mask]]:
         """Where these lanes go on after their barriers: pc, depth of calls, and who goes there."""
         state = self.state
         for pc in np.unique(state.resume_at[go]).tolist():
@@ -146,34 +142,14 @@ class Barriers:
                 if mask.any():
                     yield pc, depth, mask
 
-
-@dataclass
-class _Named:
-    """One barrier: the lanes that have come, their votes, and each block's count (0: all)."""
-
-    arrived: Mask
-    votes: Mask
-    count: NDArray[np.int64]
-
-
-@dataclass
-class _NamedBarriers:
-    """The named barriers of a machine."""
-
-    state: MachineState
-    barriers: Barriers
-    named: dict[int, _Named] = field(default_factory=dict)
-    # By number and block, of this phase: the lane that said how many threads take part, and where.
-    said: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-
-    def arrive(self, number: int, who: Mask, count: NDArray[Any] | None, votes: Mask) -> _Named:
+    def _come(self, number: int, who: Mask, count: NDArray[Any] | None, votes: Mask) -> _Barrier:
         """Notes that the lanes `who` have come."""
-        blocks, size = len(self.state.geometry.blocks), self.state.count
-        barrier = self.named.get(number)
+        blocks = len(self.state.geometry.blocks)
+        barrier = self._barriers.get(number)
         if barrier is None:
-            nobody = np.zeros(size, bool)
-            barrier = _Named(nobody, nobody, np.zeros(blocks, np.int64))
-            self.named[number] = barrier
+            nobody = np.zeros(self.state.count, bool)
+            barrier = _Barrier(nobody, nobody, np.zeros(blocks, np.int64))
+            self._barriers[number] = barrier
         barrier.arrived = barrier.arrived | who
         barrier.votes = np.where(who, votes, barrier.votes)
         if count is not None:
@@ -190,23 +166,20 @@ class _NamedBarriers:
         *,
         waits: bool,
     ) -> None:
-        """Each lane arrives at the barrier of its number."""
-        state, active, pc = self.state, lanes.active, lanes.op.instruction.pc
+        """Each lane arrives at the barrier of its number, which counts or votes."""
+        active, pc = lanes.active, lanes.op.instruction.pc
         present = [int(n) for n in np.unique(numbers[active])]
         if waits:
-            state.resume_at[active] = pc + 1
-            state.resume_depth[active] = lanes.group.depth
-            state.arrived_at[active] = state.tick - 1
+            self._will_go_on(active, pc, lanes.group.depth)
         for number in present:
             who = active & (numbers == number)
             if count is not None:
                 self._compare(number, lanes, who, count)
-            self.arrive(number, who, count, votes)
+            self._come(_COUNTED + number, who, count, votes)
             if waits:
-                waiting = state.waiting.get(_NAMED + number)
-                state.waiting[_NAMED + number] = who if waiting is None else who | waiting
+                self._wait(_COUNTED + number, who)
         for number in present:
-            self.settle(number, pc, active & (numbers == number))
+            self._settle(_COUNTED + number, pc, active & (numbers == number))
 
     def _compare(self, number: int, lanes: Lanes, who: Mask, count: NDArray[Any]) -> None:
         """A fault where those that meet give a barrier several counts.
@@ -214,61 +187,63 @@ class _NamedBarriers:
         PTX ISA, "bar, barrier": the count is that of the threads that take part in a phase.
         """
         state, pc, depth = self.state, lanes.pc, lanes.group.depth
-        barrier, coming = self.named.get(number), np.flatnonzero(who)
+        barrier, coming = self._barriers.get(_COUNTED + number), np.flatnonzero(who)
         blocks = coming // state.geometry.threads
         for block in np.unique(blocks).tolist():
             here = coming[blocks == block]
             mine = int(count[here[0]])
             known = 0 if barrier is None else int(barrier.count[block])
             if not known:
-                self.said[number, block] = int(here[0]), state.call_site(pc, depth, int(here[0]))
+                self._said[number, block] = int(here[0]), state.call_site(pc, depth, int(here[0]))
             elif mine not in (0, known):
-                other, other_pc = self.said[number, block]
+                other, other_pc = self._said[number, block]
                 detail = f"{number}|{mine}|{known}|{other}|{other_pc}"
                 lanes.fault("divergent_barrier", here, detail)
 
-    def complete(self, barrier: _Named) -> NDArray[np.intp]:
+    def _complete(self, barrier: _Barrier) -> NDArray[np.intp]:
         """The blocks of which enough threads have come; an incomplete warp counts whole."""
         geometry, alive = self.state.geometry, self.state.alive
         blocks = len(geometry.blocks)
+        everybody = ~(alive & ~barrier.arrived).reshape(blocks, -1).any(axis=1)
+        some = barrier.arrived.reshape(blocks, -1).any(axis=1)
+        if not barrier.count.any():
+            return np.flatnonzero(everybody & some)
         here = warp_rows(barrier.arrived, geometry, 0)
         missing = warp_rows(alive & ~barrier.arrived, geometry, 0).any(axis=1)
         threads = np.where(missing | ~here.any(axis=1), here.sum(axis=1), 32)
         counted = threads.reshape(blocks, -1).sum(axis=1) >= barrier.count
-        everybody = ~(alive & ~barrier.arrived).reshape(blocks, -1).any(axis=1)
-        some = barrier.arrived.reshape(blocks, -1).any(axis=1)
         return np.flatnonzero(np.where(barrier.count > 0, counted, everybody) & some)
 
-    def settle(self, number: int, pc: int, mask: Mask | None, *, executed: bool = True) -> None:
+    def _settle(self, number: int, pc: int, mask: Mask | None, *, executed: bool = True) -> None:
         """Tells the observers of an arrival, and releases the lanes that may go on."""
-        state, barrier = self.state, self.named[number]
-        complete = self.complete(barrier)
+        state, barrier = self.state, self._barriers[number]
+        complete = self._complete(barrier)
         through = np.zeros((len(state.geometry.blocks), state.geometry.threads), bool)
         through[complete] = True
         met = barrier.arrived & through.reshape(-1)
         counted = bool(barrier.count[complete].any())
         released = complete[:0] if counted else complete
         if len(released):
-            self.barriers.check(barrier.arrived, released)
+            self.check(barrier.arrived, released)
         met_here = met if counted else None
         event = BarrierEvent(state.tick - 1, pc, mask, released, met_here, executed)
-        state.tell_barrier(event, note=True)
+        state.tell_barrier(event, note=executed or number >= _COUNTED)
         if len(complete):
             self._let_go(number, barrier, met)
 
-    def _let_go(self, number: int, barrier: _Named, met: Mask) -> None:
+    def _let_go(self, number: int, barrier: _Barrier, met: Mask) -> None:
         state = self.state
-        waiting = state.waiting.pop(_NAMED + number, np.zeros(state.count, bool))
+        waiting = state.waiting.pop(number, np.zeros(state.count, bool))
         go = waiting & met
         if (waiting & ~met).any():
-            state.waiting[_NAMED + number] = waiting & ~met
+            state.waiting[number] = waiting & ~met
         total = np.where(met, barrier.votes, False)
         barrier.arrived = barrier.arrived & ~met
         barrier.count = np.where(met.reshape(len(barrier.count), -1).any(axis=1), 0, barrier.count)
         state.exclusive = False
-        for pc, depth, mask in self.barriers.places(go):
+        for pc, depth, mask in self._places(go):
             self._give_result(pc - 1, depth, mask, total, met)
-            self.barriers.place(pc, depth, mask)
+            self.place(pc, depth, mask)
 
     def _give_result(self, pc: int, depth: int, mask: Mask, votes: Mask, met: Mask) -> None:
         """Writes the result of a `bar.red` that the lanes of `mask` waited at."""
@@ -288,14 +263,6 @@ class _NamedBarriers:
         frame = state.frame(Group(pc, depth, mask))
         state.write(frame, op.destinations[0], op.writers[0](value), mask)
 
-    def after_exit(self) -> None:
-        """Threads have ended: those that waited for them may go on."""
-        for number, barrier in list(self.named.items()):
-            waiting = self.state.waiting.get(_NAMED + number)
-            if waiting is not None and len(self.complete(barrier)):
-                pc = int(self.state.resume_at[waiting.argmax()]) - 1
-                self.settle(number, pc, waiting, executed=False)
-
 
 # The instructions.
 
@@ -311,7 +278,7 @@ def _arrive_or_wait(
     counts = None if count is None else lanes.read(count)
     _must_exist(lanes.op.instruction, numbers[active], None if counts is None else counts[active])
     votes = active if predicate is None else lanes.read(predicate) & active
-    lanes.state.part(Barriers).named.come(lanes, numbers, counts, votes, waits=waits)
+    lanes.state.part(Barriers).come(lanes, numbers, counts, votes, waits=waits)
     return not waits
 
 

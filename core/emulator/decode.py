@@ -257,10 +257,10 @@ class _Decoder:
         operands = self.operands
         for instruction in operands.instructions:
             row = opcode_of(instruction)
-            if row.refused and not row.is_executed:
+            # Nothing but its modifier tells `st.bulk` from a store.
+            is_bulk_store = instruction.opcode == "st" and "bulk" in instruction.modifiers
+            if row.refused and (is_bulk_store or not row.is_executed):
                 raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
-            if why := row.why_left_out(instruction.modifiers):
-                raise unsupported(instruction, f"is not executed ({why})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is not a modifier of PTX")
@@ -371,16 +371,12 @@ def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
         ) from error
 
 
-def _destinations(instruction: Instruction) -> tuple[Operand, ...]:
-    first = instruction.operands[0]
-    if isinstance(first, Pair):
-        return first.first, first.second
-    return elements(first)
-
-
 def _targets(instruction: Instruction, found: Operation) -> tuple[Operand, ...]:
     """Where the results of a computation go."""
-    return _destinations(instruction) if found.targets is None else found.targets
+    if found.targets is not None:
+        return found.targets
+    first = instruction.operands[0]
+    return (first.first, first.second) if isinstance(first, Pair) else elements(first)
 
 
 def _compose(

@@ -156,10 +156,8 @@ def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[An
     return per_block.reshape(-1, WARP)
 
 
-def active_rows(mask: NDArray[np.bool_] | None, geometry: Geometry) -> NDArray[np.bool_] | None:
-    """A mask as rows of a warp; None where every place of every row takes part."""
-    if mask is None and geometry.threads % WARP == 0:
-        return None
+def active_rows(mask: NDArray[np.bool_] | None, geometry: Geometry) -> NDArray[np.bool_]:
+    """A mask as rows of a warp; None: of all threads."""
     return warp_rows(np.ones(geometry.lanes, bool) if mask is None else mask, geometry, 0)
 
 

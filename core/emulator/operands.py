@@ -210,35 +210,7 @@ def _store_conversion(kind: PtxType, have: np.dtype[Any]) -> Writer | None:
     return lambda x: x.view(source).astype(wide).view(have)
 
 
-def _address_reader(
-    table: SlotTable, instruction: Instruction, operand: Address, addresses: Mapping[str, int]
-) -> Reader:
-    """A function that gives the access's address as int64."""
-    base = operand.base
-    if base is None:
-        fixed = np.array([operand.offset], np.int64)
-        return lambda regs: fixed
-    if isinstance(base, Symbol):
-        if base.name in table.stack:
-            start = table.read(instruction, Symbol(base.name), TYPES["s64"])
-            further = np.array([operand.offset], np.int64)
-            return lambda regs: start(regs) + further
-        if base.name not in addresses:
-            raise unsupported(instruction, f"names {base.name}, which is not declared")
-        fixed = np.array([addresses[base.name] + operand.offset], np.int64)
-        return lambda regs: fixed
-    slot = table.slots[base.name]
-    wide = table.dtypes[slot].itemsize == 8
-    read = table.read(instruction, base, TYPES["s64" if wide else "u32"])
-    if operand.offset == 0 and wide:
-        return read
-    offset = np.array([operand.offset], np.int64)
-    if wide:
-        return lambda regs: read(regs) + offset
-    return lambda regs: read(regs).astype(np.int64) + offset
-
-
-_NARROW = 32  # bits of a register that shared and local memory may be addressed by
+_HALF, _WORD = np.int64(1 << 31), np.int64((1 << 32) - 1)
 
 
 class OperandDecoder:
@@ -294,25 +266,29 @@ class OperandDecoder:
         """A reader of the generic address that an access in `space` ("": generic) goes to."""
         if not isinstance(address, Address):
             raise unsupported(instruction, "has no address")
-        read = _address_reader(self.table, instruction, address, self.addresses)
-        window = WINDOWS.get(space)
-        if window is None:
-            return read
-        base = np.array([window], np.int64)
-        register = address.base
-        narrow = isinstance(register, Register) and self._bits(register) == _NARROW
-        if narrow and address.offset:  # the sum has 32 bits, too
-            half, mask = np.int64(1 << (_NARROW - 1)), np.int64((1 << _NARROW) - 1)
-            below = base - half
-            return lambda regs: ((read(regs) + half) & mask) + below
-        return lambda regs: read(regs) + base
+        base, window = address.base, WINDOWS.get(space, 0)
+        further = np.array([address.offset + window], np.int64)
+        if isinstance(base, Symbol) and base.name not in self.table.stack:
+            if base.name not in self.addresses:
+                raise unsupported(instruction, f"names {base.name}, which is not declared")
+            further = further + self.addresses[base.name]
+            base = None
+        if base is None:
+            return lambda regs: further
+        wide = (
+            isinstance(base, Symbol) or self.table.dtypes[self.table.slots[base.name]].itemsize == 8
+        )
+        read = self.table.read(instruction, base, TYPES["s64" if wide else "u32"])
+        if wide:
+            return (lambda regs: read(regs) + further) if further.any() else read
+        if not window or not address.offset:
+            return lambda regs: read(regs).astype(np.int64) + further
+        ahead, below = address.offset + _HALF, window - _HALF  # the sum has 32 bits, too
+        return lambda regs: ((read(regs).astype(np.int64) + ahead) & _WORD) + below
 
     def members(self, instruction: Instruction) -> Reader:
         """The member mask of a `.sync` instruction, its last operand."""
         return self.table.read(instruction, instruction.operands[-1], TYPES["u32"])
-
-    def _bits(self, register: Register) -> int:
-        return self.table.declared(register.name).bits
 
     def label(self, instruction: Instruction, name: str, does: str) -> int:
         """The pc of a label of this function."""

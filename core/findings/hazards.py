@@ -227,7 +227,8 @@ class Hazards(Observer):
         self._stores_since |= self._copies.any_in_flight
         everyone = len(event.released) == len(self._geometry.blocks)
         if everyone and not self._stores_since:  # reads alone cannot race
-            if not self._all_written:
+            assert self._shared.written is not None
+            if not self._shared.written.all():
                 for access, _ in self._queue:
                     self._read_unwritten(self._shared, access, *self._where(access))
             self._queue.clear()
@@ -498,12 +499,6 @@ class Hazards(Observer):
                 size = self._shared.nbytes
                 self._issued(event, SHARED, size, serial)
         self._copies_queued = False
-        if queue:
-            self.__dict__.pop("_all_written", None)
-
-    @cached_property
-    def _all_written(self) -> bool:
-        return self._shared.written is not None and bool(self._shared.written.all())
 
     def _touch(self, shadow: Shadow, event: AccessEvent, serial: int) -> None:
         shadow.refine(granule_of(event))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from core.cancelling import PassingOverMistakes
 from core.compiler.compile_ptx_and_cubin import compile_ptx, plain_name
 from core.compiler.kernel_parameters import KernelParameter, constants, read_signature, type_sizes
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
@@ -173,13 +174,9 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     headers = _headers_text(source, asked)
     apart = defined_apart(asked.path, source, headers) if not asked.included else ()
     if apart:
-        try:
+        with PassingOverMistakes():  # such a file may have its own, or be there twice
             more = replace(asked, included=shlex.join(map(str, apart)))
             return _of_kernel(source, more, is_alone=False)
-        except (Cancelled, TooMuchWork):
-            raise
-        except TilescopeError:
-            pass  # such a file has mistakes of its own, or is there twice
     there = kernels(source, headers)
     is_alone = bool(asked.kernel) or len(there) < 2
     try:
@@ -192,24 +189,16 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
             is_late = time.monotonic() - began > _PATIENT_WALL_S
             if is_late or time.thread_time() - start > _PATIENT_S:
                 break
-            try:
+            with PassingOverMistakes():
                 found = _of_kernel(source, replace(asked, kernel=other), is_alone=False)
-            except (Cancelled, TooMuchWork):
-                raise
-            except TilescopeError:
-                continue
-            return replace(found, left_out=f"{first} is left out: {_sentence(error)}")
+                said = str(error).partition("\n")[0]
+                return replace(found, left_out=f"{first} is left out: {said}")
         raise
 
 
 def _headers_text(source: str, asked: FileLaunch) -> str:
     """The text of a source's own headers."""
     return "\n".join(headers_of(source, asked).values())
-
-
-def _sentence(error: TilescopeError) -> str:
-    """The first line of what is wrong."""
-    return str(error).partition("\n")[0]
 
 
 def _of_kernel(source: str, asked: FileLaunch, *, is_alone: bool) -> Guess:
@@ -228,25 +217,24 @@ def _of_kernel(source: str, asked: FileLaunch, *, is_alone: bool) -> Guess:
         if asked.included:
             raise
         if halves := _of_halves(source, asked):
-            try:
-                found = _guessed(source, replace(asked, kernel=halves))
-                _compile(source, found.launch)
-                return found
-            except TilescopeError:
-                pass
+            with PassingOverMistakes():
+                return _compiled(source, replace(asked, kernel=halves))
         user = _user(source, _headers_text(source, asked), asked)
         first = user.path if user is not None and user.includes_it else None
         for path in dict.fromkeys((first, program_of(asked.path))):
-            try:
+            with PassingOverMistakes():
                 if path is not None:
-                    found = _guessed(source, replace(asked, included=shlex.quote(str(path))))
-                    _compile(source, found.launch)
-                    return found
-            except TilescopeError:
-                continue
+                    return _compiled(source, replace(asked, included=shlex.quote(str(path))))
         if is_alone and found is not None:
             return found
         raise error from None
+
+
+def _compiled(source: str, asked: FileLaunch) -> Guess:
+    """A guess that compiles."""
+    found = _guessed(source, asked)
+    _compile(source, found.launch)
+    return found
 
 
 def _compile(source: str, launch: FileLaunch) -> None:
@@ -693,10 +681,9 @@ def sizes_guessed(
     """
     if "<<<" in source or "cudaLaunchKernel" in source:
         return frozenset()
-    try:
+    guess: dict[str, str] = {}
+    with PassingOverMistakes():
         guess = dict(guess_launch(source, path, kernel, given).arguments)
-    except TilescopeError:
-        return frozenset()
     sizes = {name: f"[{','.join(map(str, shape))}]" for name, shape in shapes.items()}
     return frozenset(n for n, size in sizes.items() if guess.get(n, "").rstrip(")").endswith(size))
 
@@ -909,13 +896,11 @@ def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
             asked = replace(asked, defines=join_defines({**defines, name: str(less)}))
         else:
             asked = replace(asked, arguments=((name, str(less)),))
-        try:
+        with PassingOverMistakes():
             found = guessed(source, asked).launch
-        except TilescopeError:
-            continue
-        follows = found.grid != launch.grid or re.search(rf"\b{re.escape(name)}\b", looped)
-        if found.block == launch.block and follows:
-            yield f"{option}{less}"
+            follows = found.grid != launch.grid or re.search(rf"\b{re.escape(name)}\b", looped)
+            if found.block == launch.block and follows:
+                yield f"{option}{less}"
 
 
 def _fits(parameter: KernelParameter, text: str) -> bool:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.cancelling import check
+from core.cancelling import PassingOverMistakes, check
 from core.compiler.compile_ptx_and_cubin import build_of, find_entry
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
@@ -91,7 +91,7 @@ _INNERMOST, _RATIO = 128, 64  # elements of the innermost stride; how many of it
 def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) -> FileLaunch:
     """The launch, or one of other values in whose first blocks less is found."""
     start = time.thread_time()
-    try:
+    with PassingOverMistakes(PointersWithin):  # whoever runs the launch says what is wrong with it
         found = _found(source, launch, seed)
         _must_not_lead_astray(guess, found)
         outside = any(finding.kind == "out_of_bounds" for finding in found)
@@ -106,10 +106,6 @@ def _with_least_found(source: str, guess: Guess, launch: FileLaunch, seed: int) 
                 launch, left = again, places
             if not left or time.thread_time() - start > _SECONDS_FOR_SIZES:
                 break
-    except (Cancelled, TooMuchWork, PointersWithin):
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        pass
     return launch
 
 
@@ -121,7 +117,7 @@ def _with_last_blocks(source: str, guess: Guess, launch: FileLaunch, seed: int) 
     if not guess.uncut or launch.grid != guess.launch.grid:
         return launch
     whole = replace(launch, grid=guess.uncut)
-    try:
+    with PassingOverMistakes():  # whoever runs the launch says what is wrong with it
         size = file_workload(source, whole, seed).launch
         if size.grid.count * size.block.count > _MOST_THREADS:
             return launch
@@ -133,10 +129,7 @@ def _with_last_blocks(source: str, guess: Guess, launch: FileLaunch, seed: int) 
         outside = _places(f for f in found if f.kind == "out_of_bounds" and f.array)
         outside = {place for place in outside if place[2] not in guess.open}
         return whole if outside and outside - _places(_found(source, launch, seed)) else launch
-    except (Cancelled, TooMuchWork):
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        return launch
+    return launch
 
 
 def _must_not_lead_astray(guess: Guess, found: Iterable[Finding]) -> None:
@@ -177,17 +170,15 @@ def _of_other_sizes(source: str, guess: Guess, launch: FileLaunch) -> Iterator[G
     Not where an access is out of bounds: `if (i <= n)` would go unseen with a larger n.
     """
     sizes = {
-        name: int(text)
-        for name, text in launch.arguments
-        if text.isdecimal() and (name in guess.sizes or (name in guess.open and is_pitch(name)))
+        name: value
+        for name, value in _numbers(launch).items()
+        if name in guess.sizes or (name in guess.open and is_pitch(name))
     }
     grown = [{n: max(least, value) for n, value in sizes.items()} for least in _AT_LEAST]
     for numbers in filter(None, [_nested(sizes), *(one for one in grown if one != sizes)]):
         given = tuple((name, str(value)) for name, value in numbers.items())
-        try:
+        with PassingOverMistakes():  # so large it cannot be
             yield completed(source, replace(guess.asked, arguments=given + guess.asked.arguments))
-        except TilescopeError:  # so large it cannot be
-            continue
 
 
 def _with_classes(guess: Guess) -> Iterator[Guess]:
@@ -195,14 +186,10 @@ def _with_classes(guess: Guess) -> Iterator[Guess]:
 
     The host's code may say how many there are, but hardly which.
     """
-    given = dict(guess.asked.arguments)
-    changed = {
-        name: text.replace("random:", "zeros:")
-        for name, text in guess.launch.arguments
-        if name not in given and re.match(r"random:u?int(16|32|64)\[", text)
-    }
-    if changed:
-        yield replace(guess, launch=_with_arguments(guess.launch, changed))
+    names = dict(guess.launch.arguments).keys() - dict(guess.asked.arguments).keys()
+    other = _filled_with("zeros:", guess.launch, names)
+    if other != guess.launch:
+        yield replace(guess, launch=other)
 
 
 def _nested(names: Iterable[str]) -> dict[str, int]:
@@ -237,7 +224,6 @@ _ROUNDS = 3
 _MOST_ALIKE = 6  # sizes: more are not those of matrices
 _MODEST = 512  # a side up to which the blocks that a trial did not come to reach no further
 _ASSERTS = re.compile(r"\bassert\s*\(")
-_LOOP_ENDS = re.compile(r"\bfor\s*\([^;]{0,200};[^;<]{0,200}<=?\s*(\w+)\s*;")
 _LONG = 64  # a size that may make a trial long
 _PARTS = (4, 8, 16)  # of sizes with which a trial does not end
 _LARGER = (2, 4, 8, 16, 32)  # times as large sizes, tried where an assertion fails
@@ -254,7 +240,7 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
     launch = guess.launch
     if guess.asked.grid and guess.asked.block and not _is_open(source, guess):
         return launch  # arrays of gigabytes take many seconds to fill
-    try:
+    with PassingOverMistakes():  # whoever runs the launch says what is wrong with it
         function, block = _kernel_of(source, launch, seed)
         if not guess.asked.block and (let := _block_that_is_let(function, block)):
             guess = completed(source, replace(guess.asked, block=let))
@@ -265,11 +251,9 @@ def trial_of(source: str, guess: Guess, seed: int) -> FileLaunch:
             if (whole := grid.in_clusters(function.cluster)) != grid:
                 guess = completed(source, replace(guess.asked, grid=dim3_text(whole)))
         launch = guess.launch
-        return _with_trials(_Trials(source, guess, seed)) if _is_open(source, guess) else launch
-    except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
-        raise
-    except TilescopeError:  # whoever runs the launch says what is wrong with it
-        return launch
+        if _is_open(source, guess):
+            return _with_trials(_Trials(source, guess, seed))
+    return launch
 
 
 def _is_open(source: str, guess: Guess) -> bool:
@@ -280,10 +264,15 @@ def _is_open(source: str, guess: Guess) -> bool:
     return bool(guess.open or guess.shared_open or is_long or halved)
 
 
+def _numbers(launch: FileLaunch) -> dict[str, int]:
+    """The whole numbers among the arguments, none below 0."""
+    return {name: int(text) for name, text in launch.arguments if text.isdecimal()}
+
+
 def _guessed_sizes(guess: Guess, launch: FileLaunch) -> Mapping[str, int]:
     """The whole numbers among the arguments that nobody gave."""
     given = dict(guess.asked.arguments)
-    return {n: int(t) for n, t in launch.arguments if n not in given and t.isdecimal()}
+    return {n: value for n, value in _numbers(launch).items() if n not in given}
 
 
 def _kernel_of(source: str, launch: FileLaunch, seed: int) -> tuple[Function, Dim3]:
@@ -325,6 +314,11 @@ class Reach(Observer):
     beyond_own: bool = False
     ended: bool = False
     asserted: bool = False  # that some assertion of the kernel's fails
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it touches memory, and its arrays alone."""
+        return self.touched and not self.astray and not self.sizes
 
     def on_access(self, event: AccessEvent) -> None:
         """A legal access."""
@@ -419,14 +413,13 @@ def _with_trials(trials: _Trials) -> FileLaunch:
         launch, found = _touching(launch, trials) or (launch, found)
     for side, square in _alike(trials) if found.astray or found.sizes else ():
         again = trials(square)
-        is_clean = again.touched and not again.astray and not again.sizes
-        if is_clean and (again.ended or side <= _MODEST):
+        if again.is_within and (again.ended or side <= _MODEST):
             return square
     launch, found = _grown(launch, trials, found)
     if found.beyond_own or any(need > _MOST_ELEMENTS for need in found.sizes.values()):
         launch, found = _reaching_less(launch, trials) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
-        indices = _with_indices(launch, guess)
+        indices = _filled_with("index:", launch, guess.open)
         if indices != launch:
             again = trials(indices)
             larger = _larger(indices, guess, again)
@@ -438,7 +431,7 @@ def _with_trials(trials: _Trials) -> FileLaunch:
         meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
         for other in (launch, indices) if numbers and not meant else ():
             small, again = _grown(_with_arguments(other, numbers), trials)
-            if again.touched and not again.astray and not again.sizes:
+            if again.is_within:
                 return small
     elif launch != guess.launch:
         return _to_its_end(launch, found, trials)
@@ -458,15 +451,15 @@ def _with_less(
     launch: FileLaunch, trials: _Trials, names: Collection[str], least: int
 ) -> FileLaunch | None:
     """The guess anew with parts of these sizes from `least` on, if it ends within bounds then."""
-    sizes = {n: int(t) for n, t in launch.arguments if n in names and t.isdecimal()}
-    sizes = {n: value for n, value in sizes.items() if value >= least and not is_pitch(n)}
+    numbers = {n: value for n, value in _numbers(launch).items() if n in names and not is_pitch(n)}
+    sizes = {n: value for n, value in numbers.items() if value >= least}
     longest = {n: value for n, value in sizes.items() if value == max(sizes.values())}
     groups = [longest, *([sizes] if longest != sizes else [])] if sizes else []
     for some, part in itertools.product(groups, _PARTS):
         parts = {name: str(max(value // part, least // 2, _SMALL)) for name, value in some.items()}
         other = replace(trials, guess=_anew(trials, parts))
         less, again = _grown(other.guess.launch, other, instructions=_MORE_OF_FEW * _INSTRUCTIONS)
-        if again.touched and again.ended and not again.astray and not again.sizes:
+        if again.ended and again.is_within:
             return less
     return None
 
@@ -477,23 +470,18 @@ def _that_holds(trials: _Trials) -> FileLaunch | None:
     Each that need not be larger stays as it is. None where no such sizes are found.
     """
     guess, given = trials.guess, dict(trials.guess.asked.arguments)
-    sizes = {
-        name: int(text)
-        for name, text in guess.launch.arguments
-        if name in guess.open | guess.halved and text.isdecimal() and int(text) >= _SMALL
-    }
+    free = guess.open | guess.halved
+    numbers = _numbers(guess.launch)
+    sizes = {n: value for n, value in numbers.items() if n in free and value >= _SMALL}
 
     def with_sizes(larger: Mapping[str, int]) -> FileLaunch | None:
         texts = {**given, **{name: str(value) for name, value in larger.items()}}
-        try:
+        with PassingOverMistakes():
             asked = replace(guess.asked, arguments=tuple(texts.items()))
             other = completed(trials.source, asked).launch
-        except (Cancelled, TooMuchWork):
-            raise
-        except TilescopeError:
-            return None
-        found = trials(other)
-        return None if found.asserted or found.astray else other
+            found = trials(other)
+            return None if found.asserted or found.astray else other
+        return None
 
     for times in _LARGER if len(sizes) <= _MOST_ALIKE else ():
         larger = {name: times * value for name, value in sizes.items()}
@@ -508,21 +496,16 @@ def _that_holds(trials: _Trials) -> FileLaunch | None:
 def _to_its_end(launch: FileLaunch, found: Reach, trials: _Trials) -> FileLaunch:
     """The launch, or one with smaller numbers if only that ends: what did not run may reach far.
 
-    Sizes become parts of what they are, with the grid that follows. Where that does not help all
-    numbers are made small, and then each that ends a loop alone.
+    Sizes become parts of what they are, with the grid that follows; where that does not help all
+    numbers are made small.
     """
     numbers = _small_numbers(launch, trials.guess)
     if found.ended or not numbers:
         return launch
     if less := _with_less(launch, trials, numbers.keys() & trials.guess.sizes, _SMALL + 1):
         return less
-    alone = ({name: str(_FEW)} for name in numbers.keys() & set(_LOOP_ENDS.findall(trials.source)))
-    longer = _MORE_OF_FEW * _INSTRUCTIONS
-    for changed, most in ((numbers, _INSTRUCTIONS), *((one, longer) for one in alone)):
-        small, again = _grown(_with_arguments(launch, changed), trials, instructions=most)
-        if again.touched and again.ended and not again.astray and not again.sizes:
-            return small
-    return launch
+    small, again = _grown(_with_arguments(launch, numbers), trials)
+    return small if again.ended and again.is_within else launch
 
 
 def _alike(trials: _Trials) -> Iterator[tuple[int, FileLaunch]]:
@@ -531,8 +514,8 @@ def _alike(trials: _Trials) -> Iterator[tuple[int, FileLaunch]]:
     Small ones are none of these: channels, heads.
     """
     guess = trials.guess
-    texts = {n: t for n, t in guess.launch.arguments if n in guess.sizes and not is_pitch(n)}
-    values = {n: int(t) for n, t in texts.items() if t.isdecimal() and int(t) >= _SMALL}
+    sizes = {n: v for n, v in _numbers(guess.launch).items() if n in guess.sizes}
+    values = {n: v for n, v in sizes.items() if v >= _SMALL and not is_pitch(n)}
     several = sorted(set(values.values()))
     for value in several if len(several) > 1 and len(values) <= _MOST_ALIKE else ():
         yield value, _anew(trials, dict.fromkeys(values, str(value))).launch
@@ -547,11 +530,8 @@ def _anew(trials: _Trials, numbers: Mapping[str, str]) -> Guess:
 
 def _small_numbers(launch: FileLaunch, guess: Guess) -> dict[str, str]:
     """The numbers that may as well be smaller, so small; no strides, with which rows overlap."""
-    return {
-        n: str(_SMALL)
-        for n, text in launch.arguments
-        if n in guess.open and not is_pitch(n) and text.isdecimal() and int(text) > _SMALL
-    }
+    large = {name for name, value in _numbers(launch).items() if value > _SMALL}
+    return {name: str(_SMALL) for name in large & guess.open if not is_pitch(name)}
 
 
 def _grown(
@@ -591,11 +571,11 @@ def _touching(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Reach] |
 
 def _reaching_less(launch: FileLaunch, trials: _Trials) -> tuple[FileLaunch, Reach] | None:
     """The launch with one guessed number so small that arrays hold what the kernel reaches."""
-    for name, text in launch.arguments:
-        if name not in trials.guess.open or not text.isdecimal() or int(text) <= _FEW:
+    for name, value in _numbers(launch).items():
+        if name not in trials.guess.open or value <= _FEW:
             continue
         less, found = _grown(_with_arguments(launch, {name: str(_FEW)}), trials)
-        if found.touched and not found.sizes and not found.astray:
+        if found.is_within:
             return less, found
     return None
 
@@ -638,7 +618,7 @@ def _larger(launch: FileLaunch, guess: Guess, found: Reach) -> FileLaunch:
 
 def _is_window(launch: FileLaunch, have: int, need: int) -> bool:
     """Whether each of `have` threads reads as many elements as a number of the launch says."""
-    numbers = (int(text) for _, text in launch.arguments if text.isdecimal())
+    numbers = _numbers(launch).values()
     return any(1 < number < have and need == have + number - 1 for number in numbers)
 
 
@@ -652,16 +632,14 @@ def _meant(guess: Guess, name: str) -> float:
     return min(_FAR * have, have + row + _HALO)
 
 
-def _with_indices(launch: FileLaunch, guess: Guess) -> FileLaunch:
-    """The launch with `index` in place of random whole numbers."""
-    return _with_arguments(
-        launch,
-        {
-            name: text.replace("random:", "index:")
-            for name, text in launch.arguments
-            if name in guess.open and re.match(r"random:u?int(16|32|64)\[", text)
-        },
-    )
+def _filled_with(fill: str, launch: FileLaunch, names: Collection[str]) -> FileLaunch:
+    """The launch with zeros, or indices, for the random whole numbers in these arrays."""
+    changed = {
+        name: text.replace("random:", fill)
+        for name, text in launch.arguments
+        if name in names and re.match(r"random:u?int(16|32|64)\[", text)
+    }
+    return _with_arguments(launch, changed)
 
 
 def _with_arguments(launch: FileLaunch, changed: Mapping[str, str]) -> FileLaunch:

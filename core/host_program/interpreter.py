@@ -75,9 +75,9 @@ from core.source.functions_and_calls import (
     called_name,
     declared,
     formals_of,
+    named_by,
     nearest,
 )
-from core.source.kernels_and_launches import named_by
 from core.source.preprocessor import split_at_commas, with_meaning
 
 if TYPE_CHECKING:

@@ -159,7 +159,7 @@ class KernelInHost:
             through_callers=through_callers,
             of_classes=self.given.of_classes,
         )
-        return _Small(program, launch, self.signature, declared, self.kernel, self.given)
+        return _Small(self, program, launch, declared)
 
 
 def _sizes_of_template(kernel: KernelText | None, given: Sequence[str]) -> dict[str, int]:
@@ -188,20 +188,18 @@ def _null(parameters: Sequence[KernelParameter], texts: Mapping[str, str]) -> fr
 class _Small:
     def __init__(
         self,
+        asked: KernelInHost,
         program: HostProgram,
         launch: HostLaunch,
-        signature: Sequence[KernelParameter],
         kernel: KernelText | None,
-        instance: str,
-        given: Given,
     ) -> None:
-        self.program, self.launch, self.given = program, launch, given
-        self._made_of = program, launch, signature, kernel, instance
+        self.asked, self.program, self.launch, self._kernel = asked, program, launch, kernel
+        self.given = given = asked.given
         self.template = [p.name for p in kernel.template] if kernel else []
         self.defaults = kernel.defaults if kernel else {}
-        self.instance = split_instance(instance)[1]
-        self.parameters = [p for p in signature if not p.is_symbol]
-        self.symbols = [p.name for p in signature if p.is_symbol and not p.is_pointer]
+        self.instance = split_instance(asked.kernel)[1]
+        self.parameters = [p for p in asked.signature if not p.is_symbol]
+        self.symbols = [p.name for p in asked.signature if p.is_symbol and not p.is_pointer]
         self.numbers = given.numbers
         self.divisors: Mapping[str, int] = {}  # of sizes: one that is halved stays a multiple
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
@@ -227,8 +225,9 @@ class _Small:
         if own is None or block is None:
             return None
         if not self.given.block and (meant := self._instance_block(own)):
-            again = replace(self.given, block=(meant, 1, 1))
-            return _Small(*self._made_of, again).guess()  # as in `case 512: reduce<512>`
+            given_block = replace(self.given, block=(meant, 1, 1))  # as in `case 512: reduce<512>`
+            again = replace(self.asked, given=given_block)
+            return _Small(again, self.program, self.launch, self._kernel).guess()
         given: dict[str, Number] = {}
         values = self._with_a_grid(values)
         free = self._free_roots(values, own)

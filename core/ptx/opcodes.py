@@ -8,7 +8,7 @@ that may follow an opcode stand at the end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -96,18 +96,6 @@ class Opcode:
         """Whether it works on bits, so that its suffix does not tell what they mean."""
         return self.copies or self.kind in ("bits", "move", "load", "store")
 
-    def why_left_out(self, modifiers: Sequence[str]) -> str:
-        """Why a form is not executed that one modifier tells from the others; "" for another.
-
-        These are forms of which nothing else is read: `st.bulk` (PTX ISA, "Data Movement and
-        Conversion Instructions").
-        """
-        for modifier in modifiers:
-            if (self.name, modifier) in _FORMS:
-                reasons = (w for text, w in self.refused if f".{modifier}." in text.split()[0])
-                return next(reasons)
-        return ""
-
     def but(self, *refused: tuple[str, str]) -> Opcode:
         """The same, without these forms."""
         return replace(self, refused=refused)
@@ -129,7 +117,6 @@ def _left_out(why: str, *examples: str) -> Opcode:
     return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
 
 
-_FORMS = {("st", "bulk")}
 _QUERIES = "what a texture is like is asked of the host's objects"
 _CLUSTERS = "launches of further clusters"
 _BULK = "the bulk copy engine (TMA)"

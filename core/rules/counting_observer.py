@@ -30,15 +30,11 @@ _SHORT = {"load": "ld", "store": "st"}
 
 @dataclass(frozen=True)
 class _Rows:
-    """One access, warp by warp: addresses, active lanes (None: all) and their number."""
+    """One access, warp by warp: addresses, active lanes and their number."""
 
     address: Ints
-    active: Mask | None
+    active: Mask
     lanes: Ints
-
-    @property
-    def mask(self) -> Mask:
-        return np.ones(self.address.shape, bool) if self.active is None else self.active
 
     def in_words(self) -> _Rows:
         """The words that the addresses lie in."""
@@ -46,8 +42,8 @@ class _Rows:
 
     def with_(self, other: _Rows) -> _Rows:
         """Both accesses as one, of the lanes of either."""
-        address = np.where(other.mask, other.address, self.address)
-        return _Rows(address, self.mask | other.mask, self.lanes + other.lanes)
+        address = np.where(other.active, other.address, self.address)
+        return _Rows(address, self.active | other.active, self.lanes + other.lanes)
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ class CountingObserver(Observer):
             return
         rows = self._rows(event.address, event.mask)
         if issue.instruction.led:
-            active = atomics.leaders(rows.address, rows.mask, issue.instruction.led)
+            active = atomics.leaders(rows.address, rows.active, issue.instruction.led)
             rows = _Rows(rows.address, active, active.sum(axis=1))
         if space == "global":
             (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, rows)
@@ -138,7 +134,7 @@ class CountingObserver(Observer):
         """An access warp by warp; `address` is int64 (lanes,), or (1,) where all have the same."""
         rows = warp_rows(np.broadcast_to(address, self.geometry.lanes), self.geometry, 0)
         active = active_rows(mask, self.geometry)
-        return _Rows(rows, active, np.full(len(rows), 32) if active is None else active.sum(axis=1))
+        return _Rows(rows, active, active.sum(axis=1))
 
     def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_copy:
@@ -173,8 +169,8 @@ class CountingObserver(Observer):
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
         if event.pc in self._copied:
             before, known = self._copied[event.pc]
-            active = known.mask | rows.mask
-            address = np.where(known.mask, known.address, rows.address)
+            active = known.active | rows.active
+            address = np.where(known.active, known.address, rows.address)
             event, rows = before, _Rows(address, active, active.sum(axis=1))
         self._copied[event.pc] = event, rows
 
@@ -184,7 +180,9 @@ class CountingObserver(Observer):
             return  # it only fills with zeros
         event, rows = self._copied.pop(pc)
         past = issue.passes_l1
-        units = global_memory.copied_sectors(rows.address, target.address, rows.mask, past_l1=past)
+        units = global_memory.copied_sectors(
+            rows.address, target.address, rows.active, past_l1=past
+        )
         width = immediate(issue.instruction.operands[2]) or event.width
         ideal = global_memory.ideal_sectors(units, rows.lanes, width)
         self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)
@@ -204,7 +202,7 @@ class CountingObserver(Observer):
         if issue.generic:
             tick, pc, has_passed = self._staged
             if (tick, pc) == (event.tick, event.pc):  # these warps' wavefronts count already
-                rows = replace(rows, active=rows.mask & ~has_passed[:, None])
+                rows = replace(rows, active=rows.active & ~has_passed[:, None])
             self._add_pass(event, event.region.name, rows, issue.turns)
             self._pass(event, rows)
 
@@ -215,7 +213,7 @@ class CountingObserver(Observer):
         self._add(event, array, "global_ld", word, units=units, ideal=units)
         for turn in self._turns(issue, word):
             units = atomics.sectors(
-                turn.address, turn.mask, shared_memory.WORD, exchange_if_equal=True
+                turn.address, turn.active, shared_memory.WORD, exchange_if_equal=True
             )
             self._add(event, array, "global_atom", turn, units=units, ideal=units)
             if issue.generic:
@@ -239,7 +237,7 @@ class CountingObserver(Observer):
         Measured on an H200 (`tests/blind_set.py`). Of a compare-and-swap one try is counted: others
         follow only where another lane has changed the word's other half.
         """
-        left = rows.mask
+        left = rows.active
         while left.any():
             yield _Rows(rows.address, left, left.sum(axis=1))
             left = left & ~atomics.first_of_each(rows.address, left)
@@ -248,7 +246,7 @@ class CountingObserver(Observer):
 
     def _passes(self, event: AccessEvent, issue: Issue, rows: _Rows) -> Ints:
         return atomics.sectors(
-            rows.address, rows.mask, event.width, exchange_if_equal=issue.is_exchange_if_equal
+            rows.address, rows.active, event.width, exchange_if_equal=issue.is_exchange_if_equal
         )
 
     def _ask(self, event: AccessEvent, rows: _Rows) -> _Rows | None:
@@ -259,7 +257,7 @@ class CountingObserver(Observer):
         before = None
         if self._asked is not None and self._asked[:2] == (event.tick, event.pc):
             before = self._asked[2]
-            if (before.mask & rows.mask).any():  # a fragment's next element
+            if (before.active & rows.active).any():  # a fragment's next element
                 before = None
         self._asked = event.tick, event.pc, rows if before is None else before.with_(rows)
         return before
@@ -295,7 +293,7 @@ class CountingObserver(Observer):
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         contest = self._contest(event, issue)
-        found = atomics.loop(rows.address, rows.mask, event.width, contest)
+        found = atomics.loop(rows.address, rows.active, event.width, contest)
         array, tried = self._array(rows), found.rounds
         self._tell(event, array, "shared_atom", requests=tried, units=found.wavefronts, ideal=tried)
         self._tell(
@@ -397,7 +395,7 @@ class CountingObserver(Observer):
         return sums
 
     def _array(self, rows: _Rows) -> str:
-        return self._shared_name(int(rows.address[rows.mask][0]))
+        return self._shared_name(int(rows.address[rows.active][0]))
 
     def on_transfer(self, event: TransferEvent) -> None:
         """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
@@ -443,9 +441,8 @@ class CountingObserver(Observer):
     def on_barrier(self, event: BarrierEvent) -> None:
         """Counts the warps that came, once."""
         if event.executed:
-            active = active_rows(event.mask, self.geometry)
-            came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
-            self.tally.add(event.pc, "", "", figures(requests=int(came)))
+            came = int(active_rows(event.mask, self.geometry).any(axis=1).sum())
+            self.tally.add(event.pc, "", "", figures(requests=came))
 
 
 def _site(event: AccessEvent) -> int:

@@ -130,9 +130,6 @@ def is_certain(instruction: Instruction) -> bool:
     return row.kind == "barrier" or moves or is_tensor(instruction) or operations(instruction) > 0
 
 
-_LANE_WIDTH = 4
-
-
 @dataclass(frozen=True)
 class Work:
     """Sums over a launch. Those of blocks of one kind are those of its first block.
@@ -322,19 +319,17 @@ class WorkPart(Observer):
         if event.pc in self._issues.joined:
             self._sums["instructions"] -= self._busy_warps(event)
             return
-        rows, active = (
-            warp_rows(address, self._geometry, 0),
-            active_rows(event.mask, self._geometry),
-        )
-        lanes = self._geometry.lanes if event.mask is None else int(np.count_nonzero(event.mask))
+        rows = warp_rows(address, self._geometry, 0)
+        active = active_rows(event.mask, self._geometry)
+        lanes = int(np.count_nonzero(active))
         is_load = event.kind == "load"
         sums = self._sums
         sums["loaded_bytes" if is_load else "stored_bytes"] += lanes * event.width
         sums["loads"] += lanes * is_load
         if opcode_of(self._image.module.instructions[event.pc]).kind != "copy":
-            per_line = max(1, event.width // _LANE_WIDTH)
-            spread = global_memory.lines(rows, active)
-            sums["lines"] += int(np.maximum(spread, _pieces(rows, active, per_line)).sum())
+            # 128 bytes go to a warp at a time: so many lines at least.
+            least = -(-active.sum(axis=1) * event.width // global_memory.LINE)
+            sums["lines"] += int(np.maximum(global_memory.lines(rows, active), least).sum())
         sectors = int(global_memory.sectors(rows, active).sum())
         by_array = self._sectors["load" if is_load else "store"]
         by_array[event.region.name] = by_array.get(event.region.name, 0) + sectors
@@ -359,10 +354,7 @@ class WorkPart(Observer):
         self._sums["wavefronts"] += int(taken.sum())
 
     def _busy_warps(self, event: AccessEvent) -> int:
-        active = active_rows(event.mask, self._geometry)
-        if active is None:
-            return self._geometry.warps * len(self._geometry.blocks)
-        return int(active.any(axis=1).sum())
+        return int(active_rows(event.mask, self._geometry).any(axis=1).sum())
 
     # -- the end ----------------------------------------------------------------------------
 
@@ -388,15 +380,6 @@ class WorkPart(Observer):
                 sums["flops"] += done * product.floating
         loads, stores = self._sectors["load"], self._sectors["store"]
         return Work(**sums, tensor=tensor, needs=needs, load_sectors=loads, store_sectors=stores)
-
-
-def _pieces(rows: Ints, active: Mask | None, per_line: int) -> Ints:
-    """The least lines that a request's bytes can come in: 128 bytes go to a warp at a time."""
-    if per_line == 1:
-        return np.zeros(len(rows), np.int64)
-    lanes = np.full(len(rows), rows.shape[1]) if active is None else active.sum(axis=1)
-    found: Ints = -(-lanes * per_line // rows.shape[1])
-    return found
 
 
 class WorkProbe:

@@ -34,20 +34,12 @@ def distinct(keys: Rows, active: Active) -> Rows:
     `keys` int64 (rows, lanes); `active` bool of the same shape, or None for all. Returns (rows,).
     """
     if active is None:
-        steps = np.diff(keys, axis=1)
-        if (steps >= 0).all():  # in order already, as coalesced accesses are
-            return _row_counts(steps != 0) + 1
-        return _row_counts(np.diff(np.sort(keys, axis=1), axis=1) != 0) + 1
+        active = np.ones(keys.shape, bool)
     ordered = np.sort(np.where(active, keys, _FAR), axis=1)
-    changes = _row_counts(np.diff(ordered, axis=1) != 0)
+    changes = np.count_nonzero(np.diff(ordered, axis=1), axis=1)
     # The idle lanes' key counts as one more change, unless nobody is idle or nobody active.
     idle = ~active.all(axis=1)
     return np.where(active.any(axis=1), changes + 1 - idle, 0)
-
-
-def _row_counts(flags: Mask) -> Rows:
-    counts: Rows = np.count_nonzero(flags, axis=1)
-    return counts
 
 
 def sectors(address: Rows, active: Active) -> Rows:

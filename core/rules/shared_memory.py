@@ -34,8 +34,6 @@ def wavefronts(offset: Rows, active: Active, width: int, sharing: Sharing = "gro
 
     `offset` int64 (rows, 32): byte offsets in shared memory; `width` bytes a lane, aligned.
     """
-    if width <= WORD and sharing != "apart":
-        return _narrow(offset, active)
     total: Rows = np.zeros(len(offset), np.int64)
     mask = np.ones(offset.shape, bool) if active is None else active
     for group, taken in _groups(offset, mask, width, sharing):
@@ -108,18 +106,6 @@ def _words(offset: Rows, width: int) -> Rows:
         return first
     every: Rows = first[:, :, None] + np.arange(count)
     return every.reshape(len(offset), -1)
-
-
-def _narrow(offset: Rows, active: Active) -> Rows:
-    words = offset >> 2
-    if active is None:
-        spread: Rows = words.max(axis=1) - words.min(axis=1)
-        result = np.ones(len(words), np.int64)
-        rows = np.flatnonzero(spread >= BANKS)  # 32 neighbouring words lie in 32 banks
-        if len(rows):
-            result[rows] = _passes(offset[rows], np.ones((len(rows), words.shape[1]), bool), WORD)
-        return result
-    return _passes(offset, active, WORD)
 
 
 def _passes(offset: Rows, active: Mask, width: int, apart: bool = False) -> Rows:

@@ -14,6 +14,8 @@ from functools import partial
 from core.errors import TilescopeError
 
 ENDINGS = (".py", ".ipynb")
+SOURCES = (".cu", ".cuh", *ENDINGS)
+"""Ends of the names of all files that CUDA C++ is read from."""
 _STRING = re.compile(  # and what may hold a quotation mark of its own: other strings, comments
     r"([A-Za-z]*)(\"\"\"|''')((?:\\.|[^\\])*?)\2"
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*",

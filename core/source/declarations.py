@@ -25,6 +25,7 @@ from core.source.preprocessor import (
     Macro,
     Span,
     blank,
+    blank_found,
     blanked,
     blanked_at,
     closing,
@@ -204,10 +205,6 @@ class Syntax:
     def text(self, node: Node) -> str:
         """A node's text as written, without comments and strings."""
         return self.plain[node.start_byte : node.end_byte]
-
-    def written(self, node: Node) -> str:
-        """A node's text as written."""
-        return self.source[node.start_byte : node.end_byte]
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -628,7 +625,7 @@ def _hidden(text: str, shown: str) -> str:
         else "".join(" " if a == b else a for a, b in zip(line, part, strict=True))
         for line, part in pairs
     )
-    return DIRECTIVE.sub(lambda m: blank(m[0]), left)
+    return DIRECTIVE.sub(blank_found, left)
 
 
 def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
@@ -650,7 +647,7 @@ def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
         return word.ljust(len(match[0])) if len(word) <= len(match[0]) else " " * len(match[0])
 
     def shown(part: str) -> str:
-        return word.sub(specifier, ATTRIBUTE.sub(lambda m: blank(m[0]), part))
+        return word.sub(specifier, ATTRIBUTE.sub(blank_found, part))
 
     # A directive keeps its attributes: a macro that means blanks would take in the line behind it.
     pieces, at = [], 0

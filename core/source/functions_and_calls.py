@@ -27,7 +27,7 @@ from core.source.cuda_parser import (
     text_in,
     text_of,
 )
-from core.source.preprocessor import blank, closing, split_at_commas
+from core.source.preprocessor import blank, blank_found, closing, split_at_commas
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -192,7 +192,7 @@ class HostSyntax:
     shift = 0
 
     def __init__(self, text: str) -> None:
-        plain = ATTRIBUTE.sub(_blank, _WITHOUT_MEANING.sub(_blank, _plain(text)))
+        plain = ATTRIBUTE.sub(blank_found, _WITHOUT_MEANING.sub(blank_found, _plain(text)))
         plain = _MARK_BEHIND.sub(lambda found: found[1] + blank(found[2]), plain)
         self.text = _with_ends_of_statements(plain)
         self.root = parse(_SIZES_IN_BRACES.sub(_rounded, self.text)).root_node
@@ -544,10 +544,6 @@ def _rounded(found: re.Match[str]) -> str:
     return found[0].replace("{", "(").replace("}", ")")
 
 
-def _blank(found: re.Match[str]) -> str:
-    return blank(found[0])
-
-
 def _with_ends_of_statements(text: str) -> str:
     """`CHECK(x)` without a semicolon, and then a statement, with one: in place of a space."""
     parts, at = [], 0
@@ -566,20 +562,39 @@ def _with_ends_of_statements(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+def named_by(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
+    """The name, and template arguments if any, of what an expression says is to be called."""
+    scope = list[str]()
+    while node is not None:
+        kind = node.type
+        if kind == "qualified_identifier":
+            outer = node.child_by_field_name("scope")
+            if outer is not None:
+                scope.append(text_of(outer).partition("<")[0])
+            node = node.child_by_field_name("name")
+        elif kind == "field_expression":
+            node = node.child_by_field_name("field")
+        elif kind in ("parenthesized_expression", "dependent_name", "compound_literal_expression"):
+            node = node.named_children[0] if node.named_children else None
+        elif kind == "pointer_expression":
+            node = node.child_by_field_name("argument")
+        elif kind == "cast_expression":
+            node = node.child_by_field_name("value")
+        elif kind in ("template_function", "template_method"):
+            name, given = node.child_by_field_name("name"), node.child_by_field_name("arguments")
+            if name is None or given is None:
+                return None
+            return "::".join([*scope, text_of(name)]), tuple(split_at_commas(text_of(given)[1:-1]))
+        else:
+            known = kind.endswith("identifier")
+            return ("::".join([*scope, text_of(node)]), ()) if known else None
+    return None
+
+
 def called_name(call: Node) -> str:
     """The plain name of what a call calls."""
-    function = call.child_by_field_name("function")
-    while function is not None:
-        kind = function.type
-        if kind in ("qualified_identifier", "template_function", "template_method"):
-            function = function.child_by_field_name("name")
-        elif kind == "field_expression":
-            function = function.child_by_field_name("field")
-        elif kind == "dependent_name" and function.named_children:
-            function = function.named_children[0]
-        else:
-            return text_of(function) if kind.endswith("identifier") else ""
-    return ""
+    name, _ = named_by(field_of(call, "function")) or ("", ())
+    return name.rpartition("::")[2]
 
 
 def arguments_of(call: Node) -> list[Node]:

@@ -16,8 +16,10 @@ from core.source.functions_and_calls import (
     TemplateParameter,
     arguments_of,
     called_name,
+    formals_of,
     function_declarator,
     host_syntax,
+    named_by,
     template_of,
 )
 from core.source.preprocessor import plain_text, split_at_commas
@@ -269,7 +271,9 @@ def _kernel(
         template=template,
         body=text[body.start_byte + 1 : body.end_byte - 1] if body is not None else "",
         is_defined=body is not None,
-        defaults=dict(_defaults(inside)),
+        defaults={
+            one.name: text_of(one.value) for one in formals_of(declarator) if one.value and one.name
+        },
         branch=_branch(node),
     )
 
@@ -304,13 +308,6 @@ def _constrained(parameter: TemplateParameter, concepts: Collection[str]) -> Tem
 def _parameters(inside: str) -> tuple[str, ...]:
     parts = [part.partition("=")[0].strip() for part in split_at_commas(inside)]
     return () if parts in ([], [""], ["void"]) else tuple(parts)
-
-
-def _defaults(inside: str) -> Iterator[tuple[str, str]]:
-    for part in split_at_commas(inside):
-        declared, _, default = part.partition("=")
-        if default and (words := re.findall(r"\w+", declared)):
-            yield words[-1], default.strip()
 
 
 @lru_cache(maxsize=16)
@@ -359,35 +356,6 @@ def _texts(node: Node, text: str) -> tuple[str, ...]:
         inside = text[node.start_byte + width : node.end_byte - width]
         return tuple(split_at_commas(inside, ROUND))
     return tuple(text[child.start_byte : child.end_byte] for child in node.named_children)
-
-
-def named_by(node: Node | None) -> tuple[str, tuple[str, ...]] | None:
-    """The name, and template arguments if any, of what an expression says is to be called."""
-    scope = list[str]()
-    while node is not None:
-        kind = node.type
-        if kind == "qualified_identifier":
-            outer = node.child_by_field_name("scope")
-            if outer is not None:
-                scope.append(text_of(outer).partition("<")[0])
-            node = node.child_by_field_name("name")
-        elif kind == "field_expression":
-            node = node.child_by_field_name("field")
-        elif kind in ("parenthesized_expression", "dependent_name", "compound_literal_expression"):
-            node = node.named_children[0] if node.named_children else None
-        elif kind == "pointer_expression":
-            node = node.child_by_field_name("argument")
-        elif kind == "cast_expression":
-            node = node.child_by_field_name("value")
-        elif kind in ("template_function", "template_method"):
-            name, given = node.child_by_field_name("name"), node.child_by_field_name("arguments")
-            if name is None or given is None:
-                return None
-            return "::".join([*scope, text_of(name)]), tuple(split_at_commas(text_of(given)[1:-1]))
-        else:
-            known = kind.endswith("identifier")
-            return ("::".join([*scope, text_of(node)]), ()) if known else None
-    return None
 
 
 def _held(syntax: HostSyntax, name: str, before: int) -> tuple[str, tuple[str, ...]] | None:

@@ -35,10 +35,11 @@ _COMMENT = re.compile(
 @lru_cache(maxsize=8)
 def blanked(source: str) -> str:
     """The source with spaces in place of comments, strings and characters; all else stays put."""
-    return BLANKED.sub(_blank, source)
+    return BLANKED.sub(blank_found, source)
 
 
-def _blank(match: re.Match[str]) -> str:
+def blank_found(match: re.Match[str]) -> str:
+    """`blank`, of what a pattern finds."""
     return blank(match[0])
 
 

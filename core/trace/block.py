@@ -347,8 +347,7 @@ class BlockTrace:
         """The memory access that the step makes, or None."""
         if self.kind_at(step) not in _ACCESSES:
             return None
-        place = int(self._steps.event[step])
-        event = self.record.accesses[place]
+        place, event = int(self._steps.event[step]), self.event_at(step)
         space = event.region.space
         address = self._of_block(event.address)
         active = self.active(step)
@@ -365,25 +364,25 @@ class BlockTrace:
                 array = max(self._program.shared_arrays, key=lambda a: a.offset)
         issue = self._program.issues[event.pc]
         return Access(
-            step,
-            event.kind,
-            space,
-            event.width,
-            int(self.line[step]),
-            array,
-            self._padded(address),
-            active,
-            self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
-            issue.sharing,
-            source_name(event.region.name) if space in ("const", "global") else "",
-            issue.is_exchange_if_equal,
-            wrong,
-            fault,
-            event.region.base,
-            event.pc,
-            issue.instruction.led,
-            issue.is_copy,
-            event.kind == "atomic" and issue.is_reduction,
+            step=step,
+            kind=event.kind,
+            space=space,
+            width=event.width,
+            line=int(self.line[step]),
+            array=array,
+            addresses=self._padded(address),
+            active=active,
+            values=self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
+            sharing=issue.sharing,
+            variable=source_name(event.region.name) if space in ("const", "global") else "",
+            exchanges=issue.is_exchange_if_equal,
+            wrong=wrong,
+            fault=fault,
+            origin=event.region.base,
+            pc=event.pc,
+            led=issue.instruction.led,
+            is_copy=issue.is_copy,
+            is_reduction=event.kind == "atomic" and issue.is_reduction,
         )
 
     @cached_property
@@ -446,13 +445,13 @@ class BlockTrace:
                 raise KeyError(f"the launch has no array {name!r}")
             start, size = 0, array.dtype.itemsize
         first = start + flat * size
-        steps, events = [], []
-        for step in self.access_steps:
-            event = self.record.accesses[int(self._steps.event[step])]
-            region = event.region
-            if (region.space == "shared") if name in shared else (region.name == name):
-                steps.append(step)
-                events.append(event)
+
+        def is_there(step: int) -> bool:
+            region = self.event_at(step).region
+            return region.space == "shared" if name in shared else region.name == name
+
+        steps = [step for step in self.access_steps.tolist() if is_there(step)]
+        events = [self.event_at(step) for step in steps]
         parts = [
             self._hits(events[at : at + _AT_ONCE], first, size)
             for at in range(0, len(events), _AT_ONCE)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,6 @@ class _Replay:
     def __init__(self, stores: Sequence[Any], empty: State, apply: Callable[..., None]) -> None:
         """`apply(store, *state)` changes the arrays; a store has a `tick`."""
         self._stores, self._apply = stores, apply
-        self._ticks = [store.tick for store in stores]
         self._frames = [empty]
         whole = len(stores) * sum(part.nbytes for part in empty)
         self._apart = max(_LEAST_APART, -(-whole // _ROOM))
@@ -44,7 +44,7 @@ class _Replay:
 
     def before(self, tick: int) -> State:
         """The arrays after all stores before `tick`; they are not to be changed."""
-        count = bisect.bisect_left(self._ticks, tick)
+        count = bisect.bisect_left(self._stores, tick, key=attrgetter("tick"))
         frame = min(count // self._apart, len(self._frames) - 1)
         if not frame * self._apart <= self.done <= count:
             self.done, self._state = frame * self._apart, _copied(self._frames[frame])

@@ -33,7 +33,6 @@ Kind = Literal["fill", "land", "read", "block", "pass", "arrive", "meet", "await
 MOST_ACCESSES = 300_000  # to shared memory, that are looked at
 MOST_STAGES = 16
 MOST_ACTORS = 6
-_EVERY = 512  # accesses, after which it is asked whether anybody still wants the answer
 
 
 @dataclass(frozen=True)
@@ -222,9 +221,8 @@ class _Reading:
         releases = np.array(
             [e.tick for e in self.record.barriers if self.block.place in e.released], np.int64
         )
-        for number, step in enumerate(steps):
-            if number % _EVERY == 0:
-                check()
+        for step in steps:
+            check()
             event = self.block.event_at(step)
             if event.kind == "atomic":
                 continue

@@ -41,10 +41,6 @@ class ProgramInfo:
         """How each memory instruction reaches the hardware."""
         return IssueTable(self.module)
 
-    @cached_property
-    def _by_name(self) -> dict[str, Array]:
-        return {a.name: a for a in self.arrays}
-
     def shared_name(self, offset: int) -> str:
         """What a byte of a block's shared memory is called: the array's name, or the memory's."""
         array = owner_of(self.shared_arrays, offset)
@@ -52,7 +48,7 @@ class ProgramInfo:
 
     def array(self, name: str) -> Array | None:
         """The array in global memory of that name."""
-        return self._by_name.get(name)
+        return next((array for array in self.arrays if array.name == name), None)
 
 
 def source_lines(module: Module) -> NDArray[np.int32]:

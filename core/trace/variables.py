@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from core.ptx.debug.variables import DebugInfo, VariableInfo, lookup
 from core.trace.memory_history import StackHistory
 
 if TYPE_CHECKING:
-    from core.emulator.block_record import ChunkRecord, Log
+    from core.emulator.block_record import ChunkRecord
     from core.emulator.launch_image import Image
 
 Value = int | float | bool | tuple[Any, ...]  # a tuple: the parts of an array or struct
@@ -101,7 +102,8 @@ class VariableReader:
         held = self._history.value(function, depth, location.register, tick)
         if held is None:
             return None
-        bits = held[lane if held.size > 1 else 0 : (lane if held.size > 1 else 0) + 1]
+        place = lane if held.size > 1 else 0
+        bits = held[place : place + 1]
         wide = bits.view(f"u{bits.dtype.itemsize}").astype(np.uint64)
         value: Value = info.type.from_bits(wide)[0].item()
         return value
@@ -112,7 +114,6 @@ class _RegisterHistory:
 
     def __init__(self, record: ChunkRecord, image: Image) -> None:
         self._record, self._image = record, image
-        self._ticks: dict[int, list[int]] = {}
 
     def value(self, function: str, depth: int, register: str, tick: int) -> NDArray[Any] | None:
         """The register's value after all instructions before `tick`: one a lane, or one for all."""
@@ -121,11 +122,5 @@ class _RegisterHistory:
         log = self._record.values.get((function, depth), {}).get(-1 if slot is None else slot)
         if not log:
             return None
-        place = bisect.bisect_left(self._ticks_of(log), tick) - 1
+        place = bisect.bisect_left(log, tick, key=itemgetter(0)) - 1
         return None if place < 0 else log[place][1]
-
-    def _ticks_of(self, log: Log) -> list[int]:
-        found = self._ticks.get(id(log))
-        if found is None:
-            found = self._ticks[id(log)] = [tick for tick, _ in log]
-        return found

@@ -6,7 +6,6 @@ takes and a buffer that does not fit its pointer is refused.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -201,36 +200,6 @@ def divided(
     )
 
 
-def bind(
-    kernel: str, signature: Sequence[KernelParameter], texts: Sequence[str], seed: int
-) -> tuple[Argument, ...]:
-    """The launch's arguments from `NAME=VALUE` texts, in the order of the signature.
-
-    Random buffers depend on `seed` and the signature only, not on the order of the texts.
-    """
-    given = by_name(texts)
-    names = [parameter.name for parameter in signature]
-    for name in given:
-        if name not in names:
-            raise ArgumentError(_unknown(kernel, name, names))
-    for parameter in signature:
-        if parameter.name not in given and not parameter.is_symbol:
-            example = "float32[1024]" if parameter.is_pointer else "128"
-            if parameter.leads_to_pointers:
-                example = "pointers(float32[4,1024])"
-            raise ArgumentError(
-                f"{kernel} needs an argument for `{parameter.type} {parameter.name}`: "
-                f"add one, such as --arg {parameter.name}={example}."
-            )
-    generator, room = np.random.default_rng(seed), MAX_ARRAY_BYTES
-    made: list[Argument] = []
-    for parameter in signature:
-        if parameter.name in given:
-            made.append(make_argument(parameter, given[parameter.name], generator, room))
-            room -= array_bytes(made[-1])
-    return tuple(made)
-
-
 def array_bytes(argument: Argument) -> int:
     """The bytes of an argument that is an array, otherwise 0."""
     return argument.data.nbytes if isinstance(argument, ArrayArgument) else 0
@@ -402,14 +371,6 @@ def by_name(texts: Sequence[str]) -> dict[str, str]:
             raise ArgumentError(f"The argument {name} is given twice.")
         given[name] = value
     return given
-
-
-def _unknown(kernel: str, name: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(name, names, 1, cutoff=0.5) or [
-        n for n in names if n.lower() == name.lower()
-    ]
-    hint = f": did you mean {close[0]}? It" if close else ": it"
-    return f"{kernel} has no parameter {name}{hint} has {listing(names) if names else 'none'}."
 
 
 def _scalar(parameter: KernelParameter, text: str) -> np.generic:

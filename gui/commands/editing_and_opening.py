@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
+from core.cli.app import WINDOW_FILES
 from core.control_characters import visible
 from core.errors import TilescopeError
 from core.links import checksum
@@ -38,11 +39,10 @@ from gui.scenes.source_pane import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
 OPENED = (
-    "Kernels, saved traces, lists of moments (*.cu *.cuh *.py *.ipynb *.ptx *.npz *.txt);;"
+    f"Kernels, saved traces, lists of moments ({' '.join(f'*{end}' for end in WINDOW_FILES)});;"
     "All files (*)"
 )
 PTX = ".ptx"
-SOURCES = [".cu", ".cuh", ".py", ".ipynb", ".ptx", ".npz", ".txt"]
 # What types are made of these is asked of the compiler: too long a wait.
 _ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
 RECENT = 5  # sources that are listed above the ladder
@@ -398,9 +398,7 @@ class Workbench(QObject):
         """Take CUDA sources that are dropped on the window."""
         if isinstance(event, QDragEnterEvent | QDropEvent):
             paths = [url.toLocalFile() for url in event.mimeData().urls()]
-            fitting = [
-                path for path in paths if Path(path).suffix in SOURCES or is_saved_trace(Path(path))
-            ]
+            fitting = [p for p in paths if p.endswith(WINDOW_FILES) or is_saved_trace(Path(p))]
             if event.type() == QEvent.Type.DragEnter and paths:
                 event.acceptProposedAction()
                 return True
@@ -409,6 +407,6 @@ class Workbench(QObject):
                 if fitting:
                     self.open_file(fitting[0])
                 else:
-                    self._say(f"{Path(paths[0]).name} is none of {listing(SOURCES)}.")
+                    self._say(f"{Path(paths[0]).name} is none of {listing(WINDOW_FILES)}.")
                 return True
         return False

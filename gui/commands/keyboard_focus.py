@@ -25,8 +25,8 @@ from PySide6.QtWidgets import (
 
 from gui.commands.window_parts import Window
 from gui.views.answer_fields import AnswerLine, FigureLine
-from gui.views.dock_area import DockArea
 from gui.views.focus_ring import FocusRing
+from gui.views.step_page import StepPage
 
 ROW = 6  # pixels: rows of controls are further apart, and those of one row never so much
 REACHED = (QAbstractItemView, QPlainTextEdit)  # by Tab, though only a click should begin in them
@@ -90,7 +90,7 @@ def _reading_order(window: Window) -> Iterator[QWidget]:
         inside = [w for w in chain if w is part or part.isAncestorOf(w)]
         if part is not page:
             inside = [*_by_rows(window, inside)]
-        elif isinstance(page, DockArea):
+        elif isinstance(page, StepPage):
             inside.sort(key=lambda w: _place(page, w))
         yield from inside
     yield from (w for w in chain if not any(w is p or p.isAncestorOf(w) for p in parts))
@@ -128,7 +128,7 @@ def _takes_tab(widget: QWidget) -> bool:
     return reached and not seen.visibleRegion().isEmpty()
 
 
-def _place(page: DockArea, widget: QWidget) -> tuple[int, int, int]:
+def _place(page: StepPage, widget: QWidget) -> tuple[int, int, int]:
     """Where a widget comes among those of the docks: their column and row, then what it is."""
     part: QWidget | None = widget
     while part is not None and not isinstance(part, QDockWidget | QTabBar):

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.commands.keyboard_focus import focus_page
 from gui.commands.window_parts import Window
-from gui.views.dock_area import ViewDock
+from gui.views.view_docks import ViewDock
 
 
 def toggle_full_screen(window: Window) -> None:
@@ -66,7 +66,9 @@ class Enlarging(QObject):
             focus = QApplication.focusWidget()  # now: Qt moves it on from what is hidden
             main.step_page.show_large()
             main.left.hide()
-            if focus is None or not focus.isVisible():
+            if focus is not None and focus.isVisible():
+                focus.setFocus()
+            else:
                 focus_page(main)
             main.dressing.put_on(main.session.theme)  # in larger type
         else:

@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QToolButton, QWidget
 
 from gui.scenes.session import Session
-from gui.views.dock_area import units
 from gui.views.lesson_panel import LessonPanel
+from gui.views.view_docks import units
 
 LEAST, USUAL, MOST = 22, 31, 60  # widths of the column, in digits
 ROOM = 126  # digits: in a narrower window the views need the left column's room

@@ -22,8 +22,9 @@ from gui.pictures import SUFFIXES, Picture, image_of, pdf_of, write_picture
 from gui.scenes.question_in_views import waits
 from gui.scenes.step_views import VIEWS
 from gui.views.dialogs import ask_choice, ask_where
-from gui.views.dock_area import DockArea, ViewDock
 from gui.views.session_view import SessionView
+from gui.views.step_page import StepPage
+from gui.views.view_docks import ViewDock
 
 WINDOW = "Whole window"
 LEAST = QSize(480, 320)  # of a view that never had a place
@@ -388,7 +389,7 @@ def _fit(view: QWidget) -> None:
         dock = dock.parentWidget()
     if dock is not None and dock.geometry().right() < 0:  # Qt has covered docks out of sight
         area = dock.parentWidget()
-        beside = area.tabifiedDockWidgets(dock) if isinstance(area, DockArea) else []
+        beside = area.tabifiedDockWidgets(dock) if isinstance(area, StepPage) else []
         front = [other for other in beside if other.geometry().right() >= 0]
         if front:
             dock.resize(front[0].size())

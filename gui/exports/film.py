@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from core.atomic_files import replace_file, replacing
@@ -23,7 +23,7 @@ from gui.exports.exported_views import GLOBAL, MEMORY, caption_of, let_go, memor
 from gui.looks.labels_and_layouts import side_by_side, stacked, styled_label
 from gui.looks.style_sheet import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import current_theme
-from gui.pictures import png
+from gui.pictures import painting, png
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.scenes.transport_bar import event_caption, phase_label, step_label
@@ -237,12 +237,9 @@ class Frame(QWidget):
         session.turns.finish()
         image = QImage(size, QImage.Format.Format_RGB32)
         image.fill(self.palette().window().color())
-        painter = QPainter(image)
-        painter.scale(size.width() / self.width(), size.height() / self.height())
-        try:
+        with painting(image) as painter:
+            painter.scale(size.width() / self.width(), size.height() / self.height())
             self.render(painter, QPoint(0, 0))
-        finally:
-            painter.end()
         return image
 
     def shut_down(self) -> None:

@@ -33,7 +33,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication
 
 from gui.looks.theme import load_fonts
-from gui.pictures import png
+from gui.pictures import painting, png
 
 MARGIN_MM = 18
 FOOT_MM = 8  # of the page's number, within the margin
@@ -253,9 +253,8 @@ def _image(match: re.Match[str]) -> str:
     size = renderer.defaultSize()
     image = QImage(size * _SHARP, QImage.Format.Format_RGB32)
     image.fill(0xFFFFFFFF)
-    painter = QPainter(image)
-    renderer.render(painter, QRectF(0, 0, image.width(), image.height()))
-    painter.end()
+    with painting(image) as painter:
+        renderer.render(painter, QRectF(0, 0, image.width(), image.height()))
     data = base64.b64encode(png(image)).decode()
     return (
         f'<br><img src="data:image/png;base64,{data}" width="{size.width()}" '

@@ -77,9 +77,11 @@ class CeilingsModel(QObject):
         parent: QObject | None = None,
     ) -> None:
         """results: what was measured in this session."""
+        from core.gpu.result_files import load_recorded
+
         super().__init__(parent)
         self._ladder, self._results = ladder, results
-        self.recorded = _load_recorded()
+        self.recorded = load_recorded()
         self._asked: tuple[Key, Device] | None = None
         self._counter = Worker(self, "ceilings", self._on_made, self._on_failure)
         self._counter.progressed.connect(self.progressed)
@@ -176,16 +178,6 @@ class CeilingsModel(QObject):
     def _on_intensity(self, key: object, intensity: float) -> None:
         _intensities[key] = intensity
         self.placed.emit()
-
-
-def _load_recorded() -> tuple[BenchmarkResult, ...]:
-    from core.gpu.result_files import load_recorded
-
-    try:
-        return load_recorded()
-    except TilescopeError as error:
-        log.warning("%s", error)
-        return ()
 
 
 class CeilingCounter(QObject):

@@ -82,7 +82,6 @@ def rules(theme: Theme) -> str:
         padding: 4px 6px; }}
     QDockWidget {{ color: {s.text_dim}; titlebar-close-icon: none; }}
     QDockWidget::title {{ background: {s.window}; padding: 5px {p.margin}px; }}
-    QStatusBar::item {{ border: none; }}
     QScrollArea {{ border: none; }}
     #shell {{ background: {s.window}; }}
     #header {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}

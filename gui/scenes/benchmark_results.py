@@ -6,16 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.gpu.benchmark_result import BenchmarkResult
-from core.gpu.sweep import Outcome
-from core.gpu.sweep_plan import (
-    SIZE_NAMES,
-)
+from core.gpu.sweep_plan import SIZE_NAMES
 from gui.scenes.names_of_elements_and_threads import block_text
 from gui.scenes.numbers_and_sentences import grouped, spaced
 
-if TYPE_CHECKING:
-    from core.gpu.sweep import Failure
+if TYPE_CHECKING:  # what it imports loads much: the window needs none of it to begin
+    from core.gpu.benchmark_result import BenchmarkResult
+    from core.gpu.sweep import Failure, Outcome
     from core.ladder import Ladder, Rung
     from gui.scenes.configuration import Configuration
 
@@ -154,8 +151,6 @@ def machine_sentence(measured: Sequence[Measured]) -> str:
 # The rows of the results' table.
 
 
-SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
-TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
 CLOCK_FELL = "clock fell"
 
 

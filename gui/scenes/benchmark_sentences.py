@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from core.gpu.benchmark_result import BenchmarkResult, DeviceReport, Readings, summarise
 from core.gpu.sweep import Progress
-from core.gpu.sweep_plan import (
-    Point,
-)
+from core.gpu.sweep_plan import Point
 from core.wording import clock
 from gui.scenes.benchmark_results import Measured, parameters_text
 from gui.scenes.benchmark_sweep import BenchModel, Live

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.errors import TilescopeError
 from core.gpu.sweep_plan import (
@@ -19,14 +18,11 @@ from core.gpu.sweep_plan import (
     make_plan,
     parse_values,
 )
+from core.ladder import Ladder
+from core.user_files.launch_texts import FileLaunch
 from core.user_files.sources_and_headers import read_source
+from gui.scenes.configuration import Configuration
 from gui.scenes.numbers_and_sentences import plural
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder
-    from core.user_files.launch_texts import FileLaunch
-    from gui.scenes.configuration import Configuration
-
 
 CONFIGURED, CUBLAS = "configured", "cublas"
 TILE = "tile"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from core.errors import ParameterError
+from core.ladder import Ladder, Rung
 from gui.scenes.configuration import Configuration
 from gui.scenes.launch_form import stops
-
-if TYPE_CHECKING:
-    from core.ladder import Ladder, Rung
-
 
 TELLING = ("pad", "offset", "stride", "tile")
 """Parameters whose effect is the lesson of a rung, the most telling first."""

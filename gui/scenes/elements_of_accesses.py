@@ -6,19 +6,14 @@ An access of several elements a lane (`float4`) is as many accesses of one eleme
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import Array
-from core.trace.access import SharedArray
+from core.trace.access import Access, SharedArray, WarpAccess
 from gui.scenes.names_of_elements_and_threads import elements_name, verb_of
-
-if TYPE_CHECKING:
-    from core.trace import Access
-    from core.trace.access import WarpAccess
-
 
 EMPTY = np.empty(0, np.int64)  # no elements
 

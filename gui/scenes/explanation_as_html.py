@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from html import escape
 
-from core.explain.explanations import (
-    Explanation,
-    Section,
-)
+from core.explain.explanations import Explanation, Section
 
 FOLDED, SPARED = 8, 2  # lines of a list that are shown, and that are not worth a fold
 

@@ -7,19 +7,15 @@ not aligned). The emulator goes on after it, which a GPU does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.emulator.events import Ints
+from core.trace.access import Access
 from gui.scenes.arrays_as_grids import Grid
 from gui.scenes.elements_of_accesses import EMPTY, elements_a_lane
 from gui.scenes.names_of_elements_and_threads import verb_of
 from gui.scenes.numbers_and_sentences import plural
-
-if TYPE_CHECKING:
-    from core.trace import Access
-
 
 FEW = 3  # elements that are named one by one
 

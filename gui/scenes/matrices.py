@@ -304,7 +304,7 @@ def _marks(
         loaded += boxes_between(block_trace, grid.array, step, step)
     warp, first = EMPTY, thread // WARP * WARP
     if block_trace.n_threads > WARP:
-        warp = _touched_by(block_trace, name, step, slice(first, first + WARP))
+        warp = touched_by(block_trace, name, step, slice(first, first + WARP))
     if events and not len(lit):
         lit, verb = copied(events, grid.array)
         through = multiplied(block_trace, step, grid.array)
@@ -399,16 +399,11 @@ def _own(grid: Grid, history: History, thread: int) -> Ints:
     return np.asarray(flats[threads == thread])
 
 
-def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
-    """What a thread loads or stores of global array `name` at a step: flat elements, int64.
+def touched_by(block_trace: BlockTrace, name: str, step: int, threads: int | slice) -> Ints:
+    """What a thread, or some, access of global array `name` at a step: flat elements, each once.
 
     A load of copies in shared memory counts as one of the elements that they are copies of.
     """
-    return _touched_by(block_trace, name, step, slice(thread, thread + 1))
-
-
-def _touched_by(block_trace: BlockTrace, name: str, step: int, threads: slice) -> Ints:
-    """As `touched_by`, of several threads, each element once."""
     through = history_of(block_trace).read_through(name, step)
     if len(through):
         found = np.unique(through[:, threads])

@@ -31,6 +31,11 @@ from gui.scenes.step_views import VIEW_NAMES
 
 GIVEN = ("inputs", "order", "seed")
 MATRIX_LOOKS = ("heat", "close_up", "warp_trail")
+AT_FIRST: dict[str, Any] = {
+    **dict.fromkeys((*MATRIX_LOOKS, "large"), False),
+    **dict.fromkeys(("line", "element", "bank", "sector")),
+}
+"""What the views of a step show where a link does not say it."""
 
 
 def window_link(text: str, ladder: Ladder, themes: Sequence[str]) -> Link:
@@ -135,16 +140,10 @@ def _launch(shown: Configuration, prefix: str = "") -> Iterator[str]:
 
 def _place(session: Session) -> Iterator[str]:
     yield f"step={session.step}"
-    for key in ("block", "thread", "line"):
-        if value := getattr(session, key):
-            yield f"{key}={value}"
-    for key in ("bank", "sector"):
-        if (value := getattr(session, key)) is not None:
-            yield f"{key}={value}"
-    if session.element is not None:
-        name, index = session.element
-        yield f"element={text_of((quote(name), index))}"
-    yield from (f"{key}=1" for key in MATRIX_LOOKS if getattr(session, key))
+    plain = {"block": 0, "thread": 0, **AT_FIRST}
+    for key in ("block", "thread", "line", "bank", "sector", "element", *MATRIX_LOOKS):
+        if (value := getattr(session, key)) != plain[key]:
+            yield f"{key}={quote(text_of(value), safe='[],')}"
     if session.large:
         yield f"view={session.view or VIEW_NAMES[0]}"
         yield "large=1"
@@ -155,13 +154,6 @@ def show_pages(session: Session, link: Link) -> None:
     defaults = {key: Session.settings()[key].default for key in ON_PAGES}
     said = {key: value for key, value in link.looks.items() if key in ON_PAGES}
     session.update(**(defaults if link.exact else {}) | said)
-
-
-AT_FIRST: dict[str, Any] = {
-    **dict.fromkeys((*MATRIX_LOOKS, "large"), False),
-    **dict.fromkeys(("line", "element", "bank", "sector")),
-}
-"""What the views of a step show where a link does not say it."""
 
 
 def go_to(session: Session, link: Link) -> str:

@@ -152,13 +152,14 @@ def explanation(found: Occupancy, name: str, step: str, example: str | None) -> 
     leave out why it matters.
     """
     sm, needs = found.capability, found.resources
-    allowed = [(b.title, b.total, b.each, b.allowed, b.limits) for b in bars(found)]
+    resources = bars(found)
     rows = [("resource", "an SM has", "a block takes", "blocks", "")]
-    rows += [
-        (t, grouped(total), grouped(each), "any" if n is None else grouped(n), "limits" * limits)
-        for t, total, each, n, limits in allowed
-    ]
-    counts = ", ".join(grouped(n) for _, _, _, n, _ in allowed if n is not None)
+    for bar in resources:
+        blocks = "any" if bar.allowed is None else grouped(bar.allowed)
+        rows.append(
+            (bar.title, grouped(bar.total), grouped(bar.each), blocks, "limits" * bar.limits)
+        )
+    counts = ", ".join(grouped(bar.allowed) for bar in resources if bar.allowed is not None)
     sections = [
         Section(
             "What limits",

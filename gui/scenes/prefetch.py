@@ -62,7 +62,9 @@ def look_ahead(trace: Trace, block: int, at: Standpoint | None = None) -> None:
         record.variables(step, warp * WARP)
     record.variables(step, thread)
     record.active(step)
-    _replay(record)
+    stores = np.flatnonzero(np.asarray(record.kind) == EventKind.STORE)
+    if len(stores):  # a jump then need not replay all stores before it
+        record.shared(int(stores[min(len(stores), STORES) - 1]))
     history_of(record).read_all()
     _look_at_matrices(trace, record, step, thread)
     warp_scene(record, step, thread // WARP)
@@ -85,10 +87,3 @@ def _look_at_matrices(trace: Trace, record: BlockTrace, step: int, thread: int) 
             owned_by(trace, grid, record.block)
     matrix_scene(record, grids, step, thread, guards)
     heat_caption(record, grids, step)
-
-
-def _replay(record: BlockTrace) -> None:
-    """Have shared memory's states at hand, so that a jump need not replay all stores before it."""
-    stores = np.flatnonzero(np.asarray(record.kind) == EventKind.STORE)
-    if len(stores):
-        record.shared(int(stores[min(len(stores), STORES) - 1]))

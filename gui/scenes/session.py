@@ -137,13 +137,6 @@ def _target(_: object, target: Target | None) -> Target | None:
     return None if target is None else _checked(target, TARGETS)
 
 
-def _bank(_: object, bank: int | None) -> int | None:
-    """The bank if there is such a one. Raises ValueError for another."""
-    if bank is not None and not 0 <= bank < BANKS:
-        raise ValueError(f"expected a bank from 0 to {BANKS - 1}, not {bank!r}")
-    return bank
-
-
 def _order(_: object, order: WarpOrder) -> WarpOrder:
     """The order in which warps take turns. Raises ValueError for another."""
     if order == "lockstep":
@@ -153,10 +146,18 @@ def _order(_: object, order: WarpOrder) -> WarpOrder:
     return _checked(order, ORDERS)
 
 
-def _whole(_: object, value: int | None) -> int | None:
-    if value is not None and not 0 <= value <= MOST:
-        raise ValueError(f"expected a whole number from 0 to {MOST}, not {value!r}")
-    return value
+def _up_to(most: int) -> Callable[[object, int | None], int | None]:
+    """A `fit` for a setting that counts from 0; raises ValueError for another number."""
+
+    def fit(_: object, value: int | None) -> int | None:
+        if value is not None and not 0 <= value <= most:
+            raise ValueError(f"expected a whole number from 0 to {most}, not {value!r}")
+        return value
+
+    return fit
+
+
+_whole = _up_to(MOST)
 
 
 class Session:
@@ -208,7 +209,7 @@ class Session:
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
     """The selected array element; None if the launch has no such element."""
-    bank: Setting[int | None] = Setting(None, _bank)
+    bank: Setting[int | None] = Setting(None, _up_to(BANKS - 1))
     """The selected bank of shared memory, 0..31."""
     sector: Setting[int | None] = Setting(None, _whole)
     """The selected sector of global memory, counted from the start of the array accessed last."""

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.emulator.events import Ints
-from core.explain.explanations import (
-    Explanation,
-    Section,
-    columns,
-    lanes_name,
-)
+from core.explain.explanations import Explanation, Section, columns, lanes_name
 from core.launch import WARP
 from core.rules.counters import METRICS
 from core.rules.global_memory import SECTOR

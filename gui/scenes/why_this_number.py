@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from core.explain.bank_map import bank_map, explain_bank_map
-from core.explain.explanations import (
-    Explanation,
-    Place,
-    build_of,
-    explain_access,
-    explain_total,
-)
+from core.explain.explanations import Explanation, Place, build_of, explain_access, explain_total
 from core.rules.counters import WAYS, Count
 from gui.scenes.block_history import history_of
 from gui.scenes.counter_table import CounterRow

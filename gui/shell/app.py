@@ -226,7 +226,7 @@ def fit_screen(window: MainWindow) -> None:
 
     Where it would be larger, it takes all of that.
     """
-    from gui.views.dock_area import units
+    from gui.views.view_docks import units
 
     digit, line = units()
     wanted = QSize(FIRST[0] * digit, FIRST[1] * line)

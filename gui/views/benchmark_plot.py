@@ -278,13 +278,12 @@ class SweepPlot(QWidget):
         self.plot.box.sigResized.connect(lambda _: self._name_curves())
         side_by_side(self, (self.plot, 1), self.key, gap=0)
 
-    def set_order(self, keys: Sequence[str]) -> None:
-        """Give these kernels their colours in this order, whether or not they are drawn now."""
-        self._order = {key: place for place, key in enumerate(keys)}
-
-    def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
-        """Show these curves, in the colours that `set_order` gave them."""
+    def show_curves(
+        self, curves: tuple[Curve, ...], request: Request, order: Sequence[str]
+    ) -> None:
+        """Show curves; kernels have their colours in this order, whether or not they are drawn."""
         self.curves, self._request = curves, request
+        self._order = {key: place for place, key in enumerate(order)}
         self._logarithms = scene.far_apart(curves)
         self.draw()
 
@@ -509,8 +508,7 @@ class CurvesPanel(QWidget):
             drawn = tuple(curve for curve in drawn if curve.key in keys)
         ranks = {name: rank for rank, name in enumerate(self.order)}
         series = sorted(scene.series_of(measured), key=lambda key: ranks.get(key, len(ranks)))
-        self.plot.set_order(series)
-        self.plot.show_curves(drawn, self.request)
+        self.plot.show_curves(drawn, self.request, series)
         self.caption.setText(scene.plot_sentence(measured, self.request, drawn))
 
     def drawn_results(self, measured: Sequence[Measured]) -> tuple[Measured, ...]:

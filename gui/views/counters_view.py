@@ -22,10 +22,9 @@ from gui.scenes.numbers_and_sentences import capital, grouped, spaced
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
-from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT, text
 from gui.views.question_in_views import Veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 from gui.views.tables import Index, RowModel, RowTable
 
 REQUESTS = 2
@@ -110,7 +109,7 @@ class ProfileModel(RowModel[ProfileRow]):
         return not row.equal
 
 
-class CountersView(SessionView):
+class CountersView(CaptionedView):
     """The table of counts, or Nsight Compute's beside them. A row of a line selects that line."""
 
     WATCHES = frozenset({"trace", "counts", "line", "counts_by", "profile"})
@@ -118,7 +117,6 @@ class CountersView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.grouping = Segmented(
             array=("By array", "What each array cost"),
             line=("By line", "What each source line cost"),
@@ -182,7 +180,7 @@ class CountersView(SessionView):
         rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
         self.model.by_line = by_line
         self.model.load(sections(rows))
-        self.caption.setText(self.unveiled(counters_caption(self.session), veiled=veiled))
+        self.tell(counters_caption(self.session), veiled=veiled)
         self.table.fit()
 
     def _explain(self) -> None:

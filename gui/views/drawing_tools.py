@@ -510,7 +510,7 @@ class Key:
     """Of the outline."""
 
 
-class _Pen:
+class _KeyPen:
     """Draws keys in one font."""
 
     def __init__(self, painter: QPainter, theme: Theme) -> None:
@@ -566,7 +566,7 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
     """
     if box.isEmpty():
         return
-    tool = _Pen(painter, theme)
+    tool = _KeyPen(painter, theme)
     for shown in _shorter(keys):
         wide = max(map(tool.width, shown))
         for columns in (1, 2):
@@ -588,7 +588,7 @@ def draw_legend_row(
 
     With a `veil` what lies below is covered first.
     """
-    tool = _Pen(painter, theme)
+    tool = _KeyPen(painter, theme)
     for shown in _shorter(keys):
         if sum(map(tool.width, shown)) + BETWEEN * (len(shown) - 1) <= box.width():
             if veil is not None:

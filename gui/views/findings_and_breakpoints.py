@@ -11,21 +11,20 @@ from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings_list import findings_caption, findings_of, go_to
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import action_button
-from gui.views.captions_and_panels import Caption, Scrolled
-from gui.views.session_view import SessionView
+from gui.views.captions_and_panels import Scrolled
+from gui.views.session_view import CaptionedView
 from gui.views.tables import PlaceList, PlaceRow
 
 TIP = "Click to go to its step, thread and line"
 
 
-class FindingsView(SessionView):
+class FindingsView(CaptionedView):
     """Shows what the kernel does wrong, a sentence each."""
 
     WATCHES = frozenset({"trace"})
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.list = PlaceList("Findings")
         fill(self, self.list)
         self.list.itemClicked.connect(self._go)
@@ -57,7 +56,7 @@ HINT = (
 BREAKPOINT_TIP = "Click to go to its next stop; Delete, or the cross, takes it away"
 
 
-class BreakpointsView(SessionView):
+class BreakpointsView(CaptionedView):
     """Lists the session's breakpoints; Delete takes the chosen one away."""
 
     WATCHES = frozenset({"trace", "block", "step", "breakpoints"})
@@ -65,7 +64,6 @@ class BreakpointsView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.rows: tuple[BreakRow, ...] = ()
         self.list = PlaceList("Breakpoints")
         self.list.removed.connect(self._remove)
@@ -90,7 +88,7 @@ class BreakpointsView(SessionView):
         session = self.session
         stops, ahead = len(session.break_steps), session.next_break()
         words = breaks_caption(len(session.breakpoints), stops, ahead)
-        self.caption.setText(self.unveiled(words, veiled=self._asked))
+        self.tell(words, veiled=self._asked)
 
     @property
     def _asked(self) -> bool:

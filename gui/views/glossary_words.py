@@ -308,7 +308,7 @@ def _hit(document: QTextDocument, point: QPointF) -> Term | None:
 WIDE, HIGH = 24.0, 12.0  # units
 
 
-class _Pen:
+class _CardPen:
     """Draws cells and lines in units of the field, in colours of the theme."""
 
     def __init__(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
@@ -340,14 +340,14 @@ class _Pen:
         return self.theme.color(role)
 
 
-def _fan(pen: _Pen, targets: list[float]) -> None:
+def _fan(pen: _CardPen, targets: list[float]) -> None:
     """Eight lanes above, and what each reaches below."""
     pen.row(1, 8, dict.fromkeys(range(8), "raised"), 0, 3)
     for lane, place in enumerate(targets):
         pen.line(3 * lane + 1.5, 2.8, place, 8.4)
 
 
-def _grid(pen: _Pen) -> None:
+def _grid(pen: _CardPen) -> None:
     for bx in range(3):
         for by in range(2):
             mine = (bx, by) == (1, 0)
@@ -358,31 +358,31 @@ def _grid(pen: _Pen) -> None:
             pen.cell(bx * 8 + 0.2, by * 6 + 0.8, 7.2, 4.2)
 
 
-def _warp(pen: _Pen) -> None:
+def _warp(pen: _CardPen) -> None:
     for row in range(2):
         for lane in range(16):
             role = "load" if (row, lane) == (0, 5) else "inactive"
             pen.cell(lane * 1.5, 3 + row * 3, 1.5, 2.4, role)
 
 
-def _sectors(pen: _Pen) -> None:
+def _sectors(pen: _CardPen) -> None:
     _fan(pen, [0.4 + lane * 0.75 for lane in range(8)])
     for sector in range(4):
         pen.cell(sector * 6, 8.6, 6, 2.4, "load" if sector == 0 else "")
 
 
-def _line(pen: _Pen) -> None:
+def _line(pen: _CardPen) -> None:
     for sector in range(4):
         pen.cell(1 + sector * 5.5, 5, 5.5, 2.6, "inactive")
     pen.cell(0.4, 4.2, 23.2, 4.2)
 
 
-def _coalesced(pen: _Pen) -> None:
+def _coalesced(pen: _CardPen) -> None:
     _fan(pen, [1.5 + 3 * lane for lane in range(8)])
     pen.row(8.8, 8, dict.fromkeys(range(8), "used"), 0, 3)
 
 
-def _stride(pen: _Pen) -> None:
+def _stride(pen: _CardPen) -> None:
     pen.row(1, 4, dict.fromkeys(range(4), "raised"), 6, 3)
     for lane in range(4):
         pen.line(7.5 + 3 * lane, 2.8, 0.75 + 6 * lane, 8.6)
@@ -390,12 +390,12 @@ def _stride(pen: _Pen) -> None:
     pen.row(8.8, 16, {**dict.fromkeys(range(16), "waste"), **lit}, 0, 1.5)
 
 
-def _broadcast(pen: _Pen) -> None:
+def _broadcast(pen: _CardPen) -> None:
     _fan(pen, [12.0] * 8)
     pen.row(8.8, 8, {4: "load"}, 0, 3)
 
 
-def _memories(pen: _Pen) -> None:
+def _memories(pen: _CardPen) -> None:
     pen.cell(3, 0.6, 5, 2, "ideal")
     pen.cell(16, 0.6, 5, 2, "ideal")
     pen.cell(3, 4.4, 18, 2.4, "used")
@@ -405,39 +405,39 @@ def _memories(pen: _Pen) -> None:
     pen.line(12, 6.9, 12, 8.7, "text_dim")
 
 
-def _banks(pen: _Pen) -> None:
+def _banks(pen: _CardPen) -> None:
     for bank in range(12):
         for row in range(3):
             pen.cell(bank * 2, 1.5 + row * 3, 2, 2.8, "used" if row == 1 else "")
 
 
-def _conflict(pen: _Pen) -> None:
+def _conflict(pen: _CardPen) -> None:
     for bank in range(12):
         for row in range(3):
             pen.cell(bank * 2, 1.5 + row * 3, 2, 2.8, "conflict" if bank == 4 else "")
 
 
-def _padding(pen: _Pen) -> None:
+def _padding(pen: _CardPen) -> None:
     for row in range(4):
         for column in range(9):
             role = "waste" if column == 8 else "used" if column == 0 else ""
             pen.cell(2.2 + column * 2.2, 1 + row * 2.5, 2.2, 2.5, role)
 
 
-def _tile(pen: _Pen) -> None:
+def _tile(pen: _CardPen) -> None:
     for row in range(4):
         for column in range(8):
             mine = column in (2, 3) and row in (0, 1)
             pen.cell(4 + column * 2, 1 + row * 2.5, 2, 2.5, "used" if mine else "")
 
 
-def _phases(pen: _Pen) -> None:
+def _phases(pen: _CardPen) -> None:
     for phase in range(4):
         pen.cell(phase * 6, 4, 2.6, 4, "load")
         pen.cell(phase * 6 + 2.6, 4, 3.4, 4, "ideal")
 
 
-def _barrier(pen: _Pen) -> None:
+def _barrier(pen: _CardPen) -> None:
     for thread, reach in enumerate((10, 6, 10, 8)):
         y = 1.8 + thread * 2.8
         pen.line(0, y, reach, y, "load")
@@ -445,19 +445,19 @@ def _barrier(pen: _Pen) -> None:
     pen.cell(11, 0.6, 1, 10.8, "barrier")
 
 
-def _atomic(pen: _Pen) -> None:
+def _atomic(pen: _CardPen) -> None:
     for lane in range(4):
         pen.cell(1 + lane * 3, 1, 2.4, 2, "raised")
         pen.line(2.2 + lane * 3, 3.2, 17, 6.4 + lane * 0.6, "store")
     pen.cell(17, 5.4, 4.4, 4.4, "store")
 
 
-def _matrix(pen: _Pen) -> None:
+def _matrix(pen: _CardPen) -> None:
     for row in range(3):
         pen.row(1.4 + row * 3.2, 8, dict.fromkeys(range(8), "load" if row == 1 else ""), 0, 3)
 
 
-def _roofline(pen: _Pen) -> None:
+def _roofline(pen: _CardPen) -> None:
     pen.line(2, 0.6, 2, 11, "text_dim")
     pen.line(2, 11, 23, 11, "text_dim")
     pen.p.setPen(QPen(pen.color("load"), 1.8))
@@ -465,12 +465,12 @@ def _roofline(pen: _Pen) -> None:
     pen.p.drawPolyline(QPolygonF([pen.at(3, 10), pen.at(13, 2), pen.at(22.5, 2)]))
 
 
-def _occupancy(pen: _Pen) -> None:
+def _occupancy(pen: _CardPen) -> None:
     for place in range(16):
         pen.cell(place * 1.5, 4, 1.5, 4, ("load" if place < 6 else "used") if place < 11 else "")
 
 
-def _builds(pen: _Pen) -> None:
+def _builds(pen: _CardPen) -> None:
     for row in range(4):
         pen.cell(1, 1 + row * 2.6, 9, 1.8, "inactive")
     for row in range(2):
@@ -478,7 +478,7 @@ def _builds(pen: _Pen) -> None:
     pen.line(10.6, 6, 13.4, 6, "text_dim")
 
 
-def _ladder(pen: _Pen) -> None:
+def _ladder(pen: _CardPen) -> None:
     for x in (7, 17):
         pen.line(x, 0.5, x, 11.5, "text_dim")
     for row in range(4):
@@ -491,7 +491,7 @@ _ALL = (
     *(_padding, _tile, _phases, _barrier, _atomic, _matrix, _roofline, _occupancy, _builds),
     _ladder,
 )
-DRAWINGS: Mapping[str, Callable[[_Pen], None]] = MappingProxyType(
+DRAWINGS: Mapping[str, Callable[[_CardPen], None]] = MappingProxyType(
     {draw.__name__.removeprefix("_"): draw for draw in _ALL}
 )
 """By the names of `core.lessons.glossary.DRAWINGS`, which are those of the functions."""
@@ -501,5 +501,5 @@ def draw_word(painter: QPainter, name: str, box: QRectF, theme: Theme) -> None:
     """Draw a word's picture into a box."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    DRAWINGS[name](_Pen(painter, box, theme))
+    DRAWINGS[name](_CardPen(painter, box, theme))
     painter.restore()

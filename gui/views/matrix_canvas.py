@@ -118,7 +118,7 @@ class MatrixCanvas(PointedView):
             self._open_block()
         if block is None or trace is None or not block.n_steps:
             self.scene = None
-            self.say(self.caption, "")
+            self.say("")
         elif names - {"hover", "element"}:
             self._follow_block()
             scene = matrix_scene(
@@ -133,7 +133,7 @@ class MatrixCanvas(PointedView):
             words = self.scene.caption
             if self.session.heat:
                 words = heat_caption(block, self.grids, self.session.step)
-            self.say(self.caption, words, part="matrices.caption")
+            self.say(words, part="matrices.caption")
         self.update()
 
     def restyle(self) -> None:

@@ -22,7 +22,7 @@ WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
 VALUE_WIDTH = 21.0  # pixels that a value of two figures needs across
 READ_FROM = 23.0, 12.0  # pixels across and down, in 10 pt type, from which all values are read
 SCROLLED_TO = 28.0, 14.0  # the cells of what scrolls because they would be smaller
-LEAST_SIGHT = 1 / 3  # of the rows and columns that scroll; of more, the whole is shown instead
+LEAST_SIGHT = 0.28  # of the rows and columns that scroll; of more, the whole is shown instead
 AMPLE_WIDTH = 4.4  # pixels a point beyond which a cell need not be wider than it is high
 MOST_STRETCH = 2.4
 

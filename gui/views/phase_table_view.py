@@ -38,9 +38,8 @@ from gui.scenes.question_in_views import ANSWER_FIRST
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import action_button
-from gui.views.captions_and_panels import Caption
 from gui.views.question_in_views import Veil, draw_veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 from gui.views.tables import EDGE, Index
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ class PhaseGrid(QTableView):
         return rows[min(max(place, 0), len(rows) - 1)] if rows else None
 
 
-class PhaseView(SessionView):
+class PhaseView(CaptionedView):
     """The phase table of the selected block. It is worked out in a thread of its own."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
@@ -173,7 +172,6 @@ class PhaseView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.model = PhaseModel()
         self.worker = Worker(self, "phase table", self._show, self._say)
         tip = "Copy the table as text, Markdown or LaTeX"
@@ -246,7 +244,7 @@ class PhaseView(SessionView):
     def _show_caption(self) -> None:
         known = self.table is not None  # else the view says why not
         words = phases_caption(self.session, self.table) if known else ""
-        self.caption.setText(self.unveiled(words, veiled=bool(self.model.veiled)))
+        self.tell(words, veiled=bool(self.model.veiled))
 
     def _veil(self) -> None:
         """Cover the columns that a question is about; all of the table where it is about that."""

@@ -26,7 +26,6 @@ from gui.scenes.pipeline_words import (
     stage_name,
 )
 from gui.scenes.session import Session
-from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import (
     AWAY,
     CENTRE,
@@ -45,7 +44,7 @@ from gui.views.drawing_tools import (
     that_fits,
 )
 from gui.views.question_in_views import draw_veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace
@@ -313,7 +312,7 @@ class PipelinePainter:
             text(self.p, box, f"{after} more ▸", faint, self.small, RIGHT, elide=False)
 
 
-class PipelineView(SessionView):
+class PipelineView(CaptionedView):
     """Stages as rows and what happens to them as columns; a click goes to a column's step."""
 
     WATCHES = frozenset({"trace", "block", "step"})
@@ -321,7 +320,6 @@ class PipelineView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.worker = Worker(self, "pipeline", self._show, self._say)
         self.made: Pipeline | None = None
         self.reason = ""
@@ -397,7 +395,7 @@ class PipelineView(SessionView):
         words = ""
         if self.made is not None:
             words = pipeline_caption(self.made, self.now, judged=self._judged)
-        self.say(self.caption, words, self.reason, part="pipeline")
+        self.say(words, self.reason, part="pipeline")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = current_theme()

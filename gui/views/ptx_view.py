@@ -13,10 +13,9 @@ from gui.scenes.ptx_pane import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.source_pane import Span
-from gui.views.captions_and_panels import Caption
 from gui.views.code_edit import ColouredText
 from gui.views.question_in_views import Veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 
 STYLES = {  # category -> (theme colour, bold)
     "number": ("text_faint", False),
@@ -28,7 +27,7 @@ STYLES = {  # category -> (theme colour, bold)
 }
 
 
-class PtxView(SessionView):
+class PtxView(CaptionedView):
     """Instructions of the running line are tinted, those of a selected or pointed line stronger.
 
     A click on an instruction selects its source line; a double click emits `line_wanted`.
@@ -40,7 +39,6 @@ class PtxView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.listing: PtxListing | None = None
         self.text = named(ColouredText(self._spans), "PTX instructions")
         self.text.setTabChangesFocus(True)
@@ -63,7 +61,7 @@ class PtxView(SessionView):
             self._mark()
             self._reveal(names)
         words = ptx_caption(self.session, self.listing)
-        self.caption.setText(self.unveiled(words, veiled=self.session.hides("source")))
+        self.tell(words, veiled=self.session.hides("source"))
 
     def restyle(self) -> None:
         self.text.setFont(current_theme().mono())

@@ -69,27 +69,6 @@ class SessionView(QWidget):
         """Give up what is worked out in other threads for this view, and wait for the end."""
         close_workers(self)
 
-    def unveiled(self, words: str, *, veiled: bool) -> str:
-        """What a caption says: the words, or that a question veils what they tell of."""
-        return f"{veil_words(self.session)}." if veiled else words
-
-    def say(self, caption: Caption, words: str, drawn: str = "", part: str = "") -> None:
-        """Put words about a picture into its caption and its description for screen readers.
-
-        Words that are `drawn` into an empty picture are not said in the caption again. Of a
-        `part` that a question veils neither says anything.
-        """
-        if part and self.session.hides(part):
-            words, drawn = f"{veil_words(self.session)}.", ""
-
-        def show() -> None:
-            caption.setText(words)
-            lit = self.session.lit
-            told = [] if lit is None else [lit.words("right"), lit.words("given")]
-            self.setAccessibleDescription(". ".join(filter(None, [words or drawn, *told])))
-
-        self.session.turns.offer(caption, show)
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.catch_up()
@@ -103,6 +82,35 @@ class SessionView(QWidget):
         self.update()
 
 
+class CaptionedView(SessionView):
+    """A view with a sentence over it, which says that a question veils what it would tell of."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+
+    def tell(self, words: str, *, veiled: bool) -> None:
+        """Put words into the caption."""
+        self.caption.setText(f"{veil_words(self.session)}." if veiled else words)
+
+    def say(self, words: str, drawn: str = "", part: str = "") -> None:
+        """Put words about a picture into its caption and its description for screen readers.
+
+        Words that are `drawn` into an empty picture are not said in the caption again. Of a
+        `part` that a question veils neither says anything.
+        """
+        veiled = bool(part) and self.session.hides(part)
+
+        def show() -> None:
+            self.tell(words, veiled=veiled)
+            lit = self.session.lit
+            told = [] if lit is None else [lit.words("right"), lit.words("given")]
+            said = self.caption.text() or drawn
+            self.setAccessibleDescription(". ".join(filter(None, [said, *told])))
+
+        self.session.turns.offer(self.caption, show)
+
+
 def view_of(row: StepView, session: Session) -> SessionView:
     """The view that a row of the Step page's views names as "module:Class"."""
     module, _, name = row.widget.partition(":")
@@ -110,12 +118,11 @@ def view_of(row: StepView, session: Session) -> SessionView:
     return view
 
 
-class PointedView(SessionView):
+class PointedView(CaptionedView):
     """A drawn view whose parts tell the session what is pointed at; elements have their menu."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

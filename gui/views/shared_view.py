@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from core.emulator.events import Ints
 from core.explain.bank_map import CHUNK, LINE, BankMap, Piece, bank_map, verdict
@@ -797,14 +797,6 @@ def _stretches(piece: Piece) -> list[tuple[int, int, int]]:
     return found
 
 
-def _by_bank_button() -> QToolButton:
-    """A switch of the shared memory view: the access by bank, in place of the arrays."""
-    tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
-    button = action_button("By bank", tip, "Show shared memory by bank")
-    button.setCheckable(True)
-    return button
-
-
 class SharedView(PointedView):
     """Draws `SharedScene` for the session's step and warp.
 
@@ -818,8 +810,10 @@ class SharedView(PointedView):
         super().__init__(session, "Shared memory and banks")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
-        self.by_bank = _by_bank_button()
-        self.by_bank.toggled.connect(self._look_by_bank)
+        tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
+        self.by_bank = action_button("By bank", tip, "Show shared memory by bank")
+        self.by_bank.setCheckable(True)
+        self.by_bank.toggled.connect(lambda: self._show_turn(0))
         self.controls: tuple[QWidget, ...] = (self.by_bank, self.why)
         self.map: BankMap | None = None  # None where arrays are shown
         self._turn, self._turned, self._pointed = 0, 0, -1
@@ -860,12 +854,13 @@ class SharedView(PointedView):
         if self.map is not None:
             words = f"{self.map.title}. {verdict(self.map)}"
         veiled = self.map is None and self._is_veiled()
-        self.say(self.caption, words, part="shared.copying" if veiled else "shared.caption")
+        self.say(words, part="shared.copying" if veiled else "shared.caption")
 
     # ---- by bank
 
-    def _look_by_bank(self) -> None:
-        self._turn = 0
+    def _show_turn(self, turn: int) -> None:
+        """Show that round of the access, or the arrays where the map is not asked for."""
+        self._turn = turn
         self._make_map()
         self._say()
         self.update()
@@ -911,11 +906,8 @@ class SharedView(PointedView):
             return
         self._turned -= event.angleDelta().y()
         rounds, self._turned = int(self._turned / 120), self._turned - int(self._turned / 120) * 120
-        self._turn += rounds
         event.accept()
-        self._make_map()
-        self._say()
-        self.update()
+        self._show_turn(self._turn + rounds)
 
     def _point_in_map(self, point: QPointF) -> Hover | None:
         lay = self.map_layout()

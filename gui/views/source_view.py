@@ -25,10 +25,9 @@ from gui.scenes.source_pane import (
 )
 from gui.scenes.text_changes import Changes
 from gui.views.buttons_and_choices import action_button
-from gui.views.captions_and_panels import Caption
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
 from gui.views.question_in_views import Veil, marks_of
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 
 if TYPE_CHECKING:
     from core.errors import Diagnostic
@@ -47,7 +46,7 @@ TIPS = {
 }
 
 
-class SourceView(SessionView):
+class SourceView(CaptionedView):
     """The source pane. Click a line to select it, double click to go to its next step.
 
     The text is read, and keys are commands, until it is edited. What is typed becomes the shown
@@ -63,7 +62,6 @@ class SourceView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.draft = Draft()
         self.edit = CodeEdit()
         self.head = GutterHead(self.edit.gutter)
@@ -325,13 +323,14 @@ class SourceView(SessionView):
         self.drafts_changed.emit()
 
     def _show_caption(self) -> None:
-        said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN
-        veiled = self.session.hides("gutter")
-        told = self.unveiled(source_caption(self.session), veiled=veiled)
         lit = self.session.lit
-        if lit is not None and lit.target == "line":
-            told = ". ".join(filter(None, (lit.words("right"), lit.words("given")))) + "."
-        self.caption.setText(said if self.draft.stale else told)
+        if self.draft.stale:
+            self.caption.setText(NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN)
+        elif lit is not None and lit.target == "line":
+            told = filter(None, (lit.words("right"), lit.words("given")))
+            self.caption.setText(". ".join(told) + ".")
+        else:
+            self.tell(source_caption(self.session), veiled=self.session.hides("gutter"))
 
     def _fit_gutter(self) -> None:
         self.edit.gutter.measure()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QToolButton, QWidget
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
+from PySide6.QtGui import QContextMenuEvent, QHideEvent, QMouseEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QToolButton, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.views.buttons_and_choices import action_button
 from gui.views.counters_view import CountersView
-from gui.views.dock_area import DockArea, Layout, ViewDock, layout_for, units
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.page_stack import PageWidget
 from gui.views.phase_table_view import PhaseView
@@ -21,12 +23,76 @@ from gui.views.ptx_view import PtxView
 from gui.views.session_view import SessionView, view_of
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
+from gui.views.view_docks import Cell, Layout, Row, ViewDock, layout_for, units
 from gui.views.warp_view import WarpView
 
 View = TypeVar("View", bound=SessionView)
 
 
-class StepPage(PageWidget, DockArea):
+LAYOUT_VERSION = 1
+FIXED = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
+
+
+class LargeView:
+    """Shows one dock of an area large. `name` says which one; empty while none is."""
+
+    def __init__(self, area: StepPage) -> None:
+        self._area = area
+        self.name = ""
+        self.layout = QByteArray()
+        """The layout to come back to, as Qt saves it."""
+        self._features = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
+        self._together: dict[str, frozenset[str]] = {}
+
+    def show(self, name: str) -> None:
+        """Show a dock alone, even one that was closed, floats or is behind another."""
+        area, dock = self._area, self._area.docks[name]
+        if name == self.name:
+            return
+        with area.arranging():
+            if self.name:
+                self._release(area.docks[self.name])
+            else:
+                self.layout = area.saveState(LAYOUT_VERSION)
+                self._together = {n: self._beside(d) for n, d in area.docks.items()}
+            self.name = name
+            for other in area.docks.values():
+                if other is not dock:
+                    other.hide()
+            dock.setFloating(False)
+            self._features = dock.features()
+            dock.setFeatures(FIXED)
+            dock.title.show_large(True)
+            dock.show()
+            dock.raise_()
+
+    def put_back(self) -> None:
+        area = self._area
+        if self.name:
+            with area.arranging():
+                self._release(area.docks[self.name])
+                self.name = ""
+                area.restoreState(self.layout, LAYOUT_VERSION)
+
+    def share_a_place(self, one: str, other: str) -> bool:
+        """Whether two views stand behind each other in the layout that comes back."""
+        return other in self._together.get(one, frozenset())
+
+    def _release(self, dock: ViewDock) -> None:
+        dock.setFeatures(self._features)
+        dock.title.show_large(False)
+
+    def _beside(self, dock: ViewDock) -> frozenset[str]:
+        beside = self._area.tabifiedDockWidgets(dock)
+        return frozenset(other.objectName() for other in beside if not other.isHidden())
+
+
+_NORTH = QTabWidget.TabPosition.North
+ACROSS, DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+HOME = Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+class StepPage(PageWidget, QMainWindow):
     """The views in their docks.
 
     Until the user moves one of them the layout follows the page's size; after that it is theirs,
@@ -36,6 +102,17 @@ class StepPage(PageWidget, DockArea):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.arranged = False
+        self.docks: dict[str, ViewDock] = {}
+        self.large = LargeView(self)
+        self._busy = 0
+        self._layout: Layout | None = None
+        self._closed: set[str] = set()
+        self.setDockNestingEnabled(True)
+        self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.GroupedDragging)
+        self.setDocumentMode(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
         self._before, self._before_trace = "", session.trace  # when a view was made large
         self._in_sight = False
         self._rows = {row.name: row for row in VIEWS}
@@ -78,14 +155,157 @@ class StepPage(PageWidget, DockArea):
             if dock.isFloating():
                 dock.hide()
 
-    # ---- which views are there, and in front
+    # ---- where they lie
 
-    def shown_first(self) -> str:
-        return self.session.view
+    def take(self, docks: Iterable[ViewDock]) -> None:
+        self.docks = {dock.name: dock for dock in docks}
+        for dock in self.docks.values():
+            dock.setParent(self)
+            dock.dockLocationChanged.connect(self._on_moved)
+            dock.topLevelChanged.connect(self._on_moved)
+            dock.toggleViewAction().triggered.connect(
+                lambda on, name=dock.name: self._on_toggled(name, on)
+            )
+
+    def reset_layout(self) -> None:
+        self.put_back()
+        self.arranged = False
+        self._closed.clear()
+        self.arrange(layout_for(self.size(), *units()))
+
+    def save_layout(self) -> str:
+        """The user's layout as text; empty while it follows the size."""
+        if not self.arranged:
+            return ""
+        state = self.large.layout if self.large.name else self.saveState(LAYOUT_VERSION)
+        return bytes(state.toBase64().data()).decode()
+
+    def restore_layout(self, text: str) -> None:
+        """Take up a layout saved earlier; nothing happens if it is not one."""
+        if not text:
+            return
+        self.put_back()
+        with self.arranging():
+            state = QByteArray.fromBase64(text.encode())
+            self.arranged = self.restoreState(state, LAYOUT_VERSION)
+        self._closed = {
+            name
+            for name, dock in self.docks.items()
+            if dock.isHidden() and self.has_something(name)
+        }
+        self.show_what_there_is()
+
+    def restyle(self) -> None:
+        for bar in self.findChildren(QTabBar):
+            bar.setFont(current_theme().font("heading"))
+        self.follow_size()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.follow_size()
+
+    def follow_size(self) -> None:
+        """Lay out for the size there is, unless the layout is the user's or one view is large."""
+        if self.arranged or self.large.name:
+            return
+        wanted = layout_for(self.size(), *units())
+        if wanted != self._layout:
+            self.arrange(wanted)
+        else:
+            self.share_out(wanted)
+
+    def arrange(self, layout: Layout) -> None:
+        """Put every dock at its place, as if for the first time.
+
+        The memory that the step accesses stays in front of the other.
+        """
+        with self.arranging():
+            front = self.session.view
+            for dock in self.docks.values():
+                dock.setFloating(False)
+                self.removeDockWidget(dock)
+            tops = [self._first(column.rows[0]) for column in layout]
+            self.addDockWidget(HOME, tops[0])
+            for left, right in pairwise(tops):
+                self.splitDockWidget(left, right, ACROSS)
+            for column in layout:
+                for upper, lower in pairwise(map(self._first, column.rows)):
+                    self.splitDockWidget(upper, lower, DOWN)
+                for row in column.rows:
+                    self._fill(row)
+            self._layout = layout
+            self.show_what_there_is()
+            if front in self.docks:
+                self.docks[front].raise_()
+        self.share_out(layout)
+        QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
+
+    def _first(self, row: Row) -> ViewDock:
+        return self.docks[row.cells[0].names[0]]
+
+    def _fill(self, row: Row) -> None:
+        for left, right in pairwise(row.cells):
+            self.splitDockWidget(self.docks[left.names[0]], self.docks[right.names[0]], ACROSS)
+        for cell in row.cells:
+            first = self.docks[cell.names[0]]
+            for name in cell.names[1:]:
+                self.tabifyDockWidget(first, self.docks[name])
+            for name in cell.names:
+                self.docks[name].show()
+            first.raise_()
+
+    def share_out(self, layout: Layout) -> None:
+        with self.arranging():
+            shares = [column.share for column in layout]
+            heads = [self._first(column.rows[0]) for column in layout]
+            self._resize(heads, shares, self.width(), ACROSS)
+            for column in layout:
+                if len(column.rows) > 1:
+                    heads = [self._first(row) for row in column.rows]
+                    self._resize(heads, [row.share for row in column.rows], self.height(), DOWN)
+                wide = self.width() * column.share // sum(shares)
+                for row in column.rows:
+                    places = [(self._shown_of(cell), cell.share) for cell in row.cells]
+                    here = [(dock, share) for dock, share in places if dock is not None]
+                    if len(here) > 1:
+                        self._resize([d for d, _ in here], [s for _, s in here], wide, ACROSS)
+
+    def _shown_of(self, cell: Cell) -> ViewDock | None:
+        return next((d for n in cell.names if not (d := self.docks[n]).isHidden()), None)
+
+    def _resize(
+        self, docks: list[ViewDock], shares: list[int], room: int, way: Qt.Orientation
+    ) -> None:
+        whole = sum(shares)
+        self.resizeDocks(docks, [room * share // whole for share in shares], way)
+
+    @contextmanager
+    def arranging(self) -> Iterator[None]:
+        """What moves now is moved by the program."""
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self.name_tabs()
 
     def name_tabs(self) -> None:
-        """Offer to follow the step where the two kinds of memory share a place."""
-        super().name_tabs()
+        """Say on each dock whether a tab names it, and dress the tabs.
+
+        Offer to follow the step where the two kinds of memory share a place.
+        """
+        for dock in self.docks.values():
+            others = self.tabifiedDockWidgets(dock)
+            named = not dock.isFloating() and any(not other.isHidden() for other in others)
+            dock.show_tabbed(named)
+        for bar in self.findChildren(QTabBar):
+            bar.setDrawBase(False)
+            bar.setFont(current_theme().font("heading"))
+            bar.setExpanding(False)
+            bar.setUsesScrollButtons(True)
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
+            bar.setAccessibleName("Views in this place")
         together = self.docks["Shared"] in self.tabifiedDockWidgets(self.docks["Warp"])
         offered = together and not self.docks["Shared"].isHidden()
         if self.large.name:
@@ -93,13 +313,37 @@ class StepPage(PageWidget, DockArea):
         for button in self._follow:
             button.setVisible(offered)
 
-    def restyle(self) -> None:
-        DockArea.restyle(self)
+    def in_front(self, name: str) -> bool:
+        """Whether a view is to be seen on this page: not closed, and not behind another."""
+        dock = self.docks[name]
+        return not dock.isHidden() and not dock.view.isHidden()
 
-    def arrange(self, layout: Layout) -> None:
-        """Lay the views out; the memory that the step accesses stays in front of the other."""
-        super().arrange(layout)
-        QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
+    def _on_toggled(self, name: str, on: bool) -> None:
+        self.put_back()
+        self.arranged = True
+        (self._closed.discard if on else self._closed.add)(name)
+        with self.arranging():
+            self.docks[name].setVisible(on)
+
+    def _on_moved(self, *_: object) -> None:
+        if not self._busy:
+            self.arranged = True
+            with self.arranging():
+                pass
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leave the menu of views to the window (`gui.commands.saving_pictures`)."""
+        event.ignore()
+
+    def event(self, event: QEvent) -> bool:
+        """A press that a separator takes is the user's: from then on the layout is theirs."""
+        done = super().event(event)
+        pressed = event.type() == QEvent.Type.MouseButtonPress
+        if pressed and isinstance(event, QMouseEvent) and event.isAccepted():
+            self.arranged = True
+        return done
+
+    # ---- which views are there, and in front
 
     def front(self, name: str) -> None:
         self.session.view = name
@@ -135,7 +379,7 @@ class StepPage(PageWidget, DockArea):
 
     def put_back(self) -> None:
         self.session.large = False
-        super().put_back()
+        self.large.put_back()
 
     def has_something(self, name: str) -> bool:
         if name == "Findings" and self.session.hides("findings"):

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QSplitter, QW
 from core.devices.device_table import find_capability, load_capabilities, load_devices
 from gui.background import Worker
 from gui.looks.labels_and_layouts import GAP, MARGIN, named, side_by_side, styled_label
-from gui.scenes.benchmark_results import SWEPT_SIZES, TEXTBOOK_SIZE
 from gui.scenes.session import Session
 from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption, Scrolled
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 HANDLE = 8  # pixels between panels
 SUBJECT_LINES = 4
+SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
+TEXTBOOK_SIZE = 10_000  # Ruiz's example; no power of two, so its edges count, too
 
 
 def panels_in(orientation: Qt.Orientation) -> QSplitter:

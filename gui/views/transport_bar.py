@@ -42,7 +42,7 @@ from gui.views.buttons_and_choices import Segmented
 from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import Pixmaps, fill
 from gui.views.question_in_views import draw_veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView, SessionView
 
 # The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
 #
@@ -333,7 +333,7 @@ ROOM_FOR_SLIDER = 80  # digits; + and - change the speed as well
 ROOM_FOR_CAPTION = 120  # digits; in a narrower window the sentence has a line of its own
 
 
-class TransportBar(SessionView):
+class TransportBar(CaptionedView):
     """Buttons, units, speed, caption and scrub bar. Playing is driven by a timer of its own."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "unit", "speed", "playing"})
@@ -354,7 +354,6 @@ class TransportBar(SessionView):
         self.speed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.speed.valueChanged.connect(self._choose_speed)
         self.speed_label = styled_label(role="dim")
-        self.caption = Caption()
         self.position = Caption(role="figure")
         self.phase = Caption(role="dim")
         for figure in (self.position, self.phase):
@@ -371,7 +370,7 @@ class TransportBar(SessionView):
         self.position.setText(f"step {step_label(session)}")
         self.phase.setText("?" if session.hides("transport") else phase_label(session))
         veiled = session.hides("transport.caption")
-        self.caption.setText(self.unveiled(event_caption(session), veiled=veiled))
+        self.tell(event_caption(session), veiled=veiled)
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:

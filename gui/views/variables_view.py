@@ -13,10 +13,9 @@ from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.variables_shown import VariableRow, table_rows, variables_caption
 from gui.views.buttons_and_choices import Segmented
-from gui.views.captions_and_panels import Caption
 from gui.views.drawing_tools import LEFT
 from gui.views.question_in_views import Veil
-from gui.views.session_view import SessionView
+from gui.views.session_view import CaptionedView
 from gui.views.tables import Index, PlainCells, Role, RowModel, RowTable
 
 VALUE = 12  # digits that a value has before types get room
@@ -103,7 +102,7 @@ def _is_spanned(row: VariableRow) -> bool:
     return row.pointer and row.uniform
 
 
-class VariablesView(SessionView):
+class VariablesView(CaptionedView):
     """The table of variables. In the warp table, a click on a lane selects its thread."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "warp_table", "hover"})
@@ -111,7 +110,6 @@ class VariablesView(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.caption = Caption()
         self.scope = Segmented(
             thread=("Thread", "Of the selected thread"),
             warp=("Warp", "Of its whole warp, lane by lane"),
@@ -146,7 +144,7 @@ class VariablesView(SessionView):
             self._fit_lanes()
         self._span()
         words = variables_caption(self.session, rows, across)
-        self.caption.setText(self.unveiled(words, veiled=veiled))
+        self.tell(words, veiled=veiled)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -836,7 +836,7 @@ class WarpView(PointedView):
             words = "" if trace is not None else self.session.trouble
             said = self.scene.caption if self.scene else words
             said = said if self.own is None else self.own.caption
-            self.say(self.caption, said, self._why_empty(), part="warp.caption")
+            self.say(said, self._why_empty(), part="warp.caption")
             self.pad.follow()
         self.update()
 

@@ -6,8 +6,15 @@ import threading
 
 import pytest
 
-from core.cancelling import cancelled_by, check, is_cancellable, is_cancelled, within
-from core.errors import Cancelled, ParameterError
+from core.cancelling import (
+    PassingOverMistakes,
+    cancelled_by,
+    check,
+    is_cancellable,
+    is_cancelled,
+    within,
+)
+from core.errors import ArgumentError, Cancelled, LaunchError, ParameterError, TooMuchWork
 
 
 def test_outside_any_job_nothing_is_cancelled() -> None:
@@ -61,3 +68,13 @@ def test_a_job_that_is_given_up_does_not_say_that_it_took_too_long() -> None:
         within(1000, "Too slow."),
     ):
         check()
+
+
+def test_mistakes_are_passed_over_and_work_that_is_given_up_is_not() -> None:
+    with PassingOverMistakes():
+        raise ArgumentError("wrong")
+    for kind, but in ((Cancelled, ()), (TooMuchWork, ()), (LaunchError, (LaunchError,))):
+        with pytest.raises(kind), PassingOverMistakes(*but):
+            raise kind("given up")
+    with pytest.raises(ZeroDivisionError), PassingOverMistakes():
+        raise ZeroDivisionError

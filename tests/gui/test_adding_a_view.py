@@ -36,7 +36,7 @@ step_views.VIEW_NAMES += (row.name,)
 
 from core.ladder import load_ladder
 from core.recording.record_launch import record
-from gui.views.dock_area import layout_for
+from gui.views.view_docks import layout_for
 from gui.scenes.moment_links import window_link
 from gui.shell.main_window import MainWindow
 

@@ -178,7 +178,7 @@ def test_the_legend_has_the_mark_in_any_room(qtbot, size, monkeypatch):
 
     drawn = []
     monkeypatch.setattr(
-        drawing_tools._Pen,
+        drawing_tools._KeyPen,
         "draw",
         lambda self, key, left, top, row: drawn.append((key.words, key.crossed)),
     )

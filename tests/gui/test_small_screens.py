@@ -16,7 +16,7 @@ from gui.shell.app import fit_screen
 from gui.views.benchmark_plot import CurvesPanel, LaunchPlot, TwoParts
 from gui.views.buttons_and_choices import fitting_choice
 from gui.views.captions_and_panels import Caption
-from gui.views.dock_area import units
+from gui.views.view_docks import units
 
 SENTENCE = "16 lanes of warp 0 load A[0..3, 0..3]: 4 sectors where 2 would do."
 

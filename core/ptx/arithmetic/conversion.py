@@ -122,13 +122,7 @@ def cvt(instruction: Instruction) -> Operation:
     if source.is_float and to.is_float:
         function = _float_to_float(instruction, to, source)
     elif source.is_float:
-        name = next((m for m in instruction.modifiers if m in TO_INTEGER), "rzi")
-
-        def function(x: Array) -> Array:
-            return float_to_integer(
-                flush(x) if "ftz" in instruction.modifiers else x, to, TO_INTEGER[name]
-            )
-
+        function = _float_to_integer(instruction, to, source)
     elif to.is_float:
         function = _integer_to_float(to, mode_of(instruction), saturate)
     else:
@@ -209,7 +203,8 @@ def _packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operat
         raise unsupported(instruction, "converts a type that is not supported")
     decode = _decoder(source)
     if to.kind in "us":
-        return _to_integer(instruction, decode, to, source)
+        whole = _float_to_integer(instruction, to, source)
+        return Operation(whole, ((instruction.operands[1], source),), (to,))
     if source.name == "bf16" and to.name == "f32" and len(instruction.modifiers) == 2:
         return Operation(  # the upper half of f32, NaN included
             lambda raw: (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32),
@@ -271,18 +266,20 @@ def _kept_nan(
     return bits
 
 
-def _to_integer(
-    instruction: Instruction, decode: Callable[[Array], Array], to: PtxType, source: PtxType
-) -> Operation:
-    name = next((m for m in instruction.modifiers if m in TO_INTEGER), "rzi")
+def _float_to_integer(
+    instruction: Instruction, to: PtxType, source: PtxType
+) -> Callable[[Array], Array]:
+    rounding = TO_INTEGER[next((m for m in instruction.modifiers if m in TO_INTEGER), "rzi")]
+    is_narrow = source.kind == "x" or source.bits == 16
+    decode = _decoder(source)
 
     def function(raw: Array) -> Array:
-        x = decode(raw)[:, 0]
-        if "ftz" in instruction.modifiers and source.is_float:
+        x = decode(raw)[:, 0].astype(np.float32) if is_narrow else raw
+        if "ftz" in instruction.modifiers and source.name in ("f16", "f32"):
             x = flush_below(x, FORMATS[source.name])
-        return float_to_integer(x.astype(np.float32), to, TO_INTEGER[name])
+        return float_to_integer(x, to, rounding)
 
-    return Operation(function, ((instruction.operands[1], source),), (to,))
+    return function
 
 
 def _base(kind: PtxType) -> str:

@@ -479,14 +479,6 @@ class _Code:
         return tuple(pc for pc in following if self.first <= pc < self.end)
 
 
-@dataclass(frozen=True)
-class _Event:
-    """From `pc` on, the variable's new value is in `register`."""
-
-    pc: int
-    register: str
-
-
 class _Flow:
     """The analysis for one variable."""
 
@@ -494,7 +486,7 @@ class _Flow:
         self._variable = variable
         self._scope = variable.scope
         self._code = code
-        self._events = {event.pc: event.register for event in self._assignments()}
+        self._events = dict(self._assignments())
         held = self._related()
         self._pcs = sorted(  # where the set can change
             {pc + 1 for register in held for pc in code.written_at.get(register, ())}
@@ -502,8 +494,8 @@ class _Flow:
             | {self._scope.first_pc, self._scope.end_pc}
         )
 
-    def _assignments(self) -> Iterable[_Event]:
-        """The entries that begin with a new value, not with a copy of the one before."""
+    def _assignments(self) -> Iterator[tuple[int, str]]:
+        """From which pcs on which registers have a new value, not a copy of the one before."""
         before = ""
         for place in self._variable.locations:
             register = place.register or ""
@@ -520,9 +512,9 @@ class _Flow:
             ]
             earlier = self._code.written_at.get(register, [self._code.first])[0] < place.first_pc
             if not inside or earlier:
-                yield _Event(place.first_pc, register)
+                yield place.first_pc, register
             else:
-                yield from (_Event(pc + 1, register) for pc in inside)
+                yield from ((pc + 1, register) for pc in inside)
 
     def _related(self) -> set[str]:
         """The registers that may ever hold the value: those of the entries, and copies of them."""

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from core.errors import ParameterError
 from core.recording.record_launch import record
@@ -192,7 +193,7 @@ def test_a_link_carries_it(filled, ladder, window):
     assert alone(filled, "Shared")
     go_to(session, window_link("tiled?n=16&tile=8", ladder, theme_names()))
     assert not session.large
-    with pytest.raises(ParameterError, match="view is `Bank`: use one of Matrices, Warp"):
+    with pytest.raises(ParameterError, match="view is `Bank`: use Matrices, Warp"):
         window_link("tiled?view=Bank", ladder, theme_names())
 
 
@@ -240,3 +241,11 @@ def test_a_view_is_large_before_the_layout_is_whole(filled, qtbot):
 def alone_now(page):
     """The views that are not hidden, docks on their way left where they are."""
     return [name for name, dock in page.docks.items() if not dock.isHidden()]
+
+
+def test_the_view_keeps_the_keyboard_while_a_lesson_is_open(filled):
+    filled.left_column.show_lesson(True)
+    filled.step_page.matrices.setFocus()
+    filled.enlarging.toggle()
+    assert filled.session.large
+    assert QApplication.focusWidget() is filled.step_page.matrices

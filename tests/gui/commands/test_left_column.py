@@ -1,7 +1,7 @@
 """The left column makes room in a window that is narrow for its type, and comes back when asked."""
 
 from gui.commands.left_column import ROOM
-from gui.views.dock_area import units
+from gui.views.view_docks import units
 
 
 def widths():

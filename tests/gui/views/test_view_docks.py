@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QSize
 
-from gui.views.dock_area import APART, LOW, layout_for, units
+from gui.views.view_docks import APART, LOW, layout_for, units
 
 VIEWS = {
     "Matrices", "Warp", "Shared", "Source", "PTX", "Phases",
