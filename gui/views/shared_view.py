@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from core.emulator.events import Ints
 from core.explain.bank_map import CHUNK, LINE, BankMap, Piece, bank_map, verdict
@@ -797,14 +797,6 @@ def _stretches(piece: Piece) -> list[tuple[int, int, int]]:
     return found
 
 
-def _by_bank_button() -> QToolButton:
-    """A switch of the shared memory view: the access by bank, in place of the arrays."""
-    tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
-    button = action_button("By bank", tip, "Show shared memory by bank")
-    button.setCheckable(True)
-    return button
-
-
 class SharedView(PointedView):
     """Draws `SharedScene` for the session's step and warp.
 
@@ -818,7 +810,9 @@ class SharedView(PointedView):
         super().__init__(session, "Shared memory and banks")
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
-        self.by_bank = _by_bank_button()
+        tip = "Where the pieces of this access lie in the 32 banks, and its tile's swizzle"
+        self.by_bank = action_button("By bank", tip, "Show shared memory by bank")
+        self.by_bank.setCheckable(True)
         self.by_bank.toggled.connect(lambda: self._show_turn(0))
         self.controls: tuple[QWidget, ...] = (self.by_bank, self.why)
         self.map: BankMap | None = None  # None where arrays are shown

@@ -193,7 +193,7 @@ def test_a_link_carries_it(filled, ladder, window):
     assert alone(filled, "Shared")
     go_to(session, window_link("tiled?n=16&tile=8", ladder, theme_names()))
     assert not session.large
-    with pytest.raises(ParameterError, match="view is `Bank`: use one of Matrices, Warp"):
+    with pytest.raises(ParameterError, match="view is `Bank`: use Matrices, Warp"):
         window_link("tiled?view=Bank", ladder, theme_names())
 
 
