@@ -52,6 +52,25 @@ def test_a_launch_has_what_its_caller_passes():
     assert guess["in"] == f"random:float32[{rows},{cols}]"
 
 
+@pytest.mark.parametrize(
+    ("declared", "defined", "call"),
+    [
+        ("void run(float *dst, float *src, int h, int w = 640, int s = 0);", "void run(", "run("),
+        (
+            "struct R { void run(float *to, float *from, int, int w = 640, int = 0); };",
+            "void R::run(",
+            "R r; r.run(",
+        ),
+    ],
+)
+def test_a_default_of_a_declaration_counts_where_a_caller_passes_less(declared, defined, call):
+    own = RUN.replace("void run(", defined).replace("int w)", "int w, int s)")
+    main = f"int main() {{ int h = 480, width = 640; {ALLOCATED} {call}b, a, h); }}"
+    found = launched(SCALE + declared + own + main)
+    assert (found.numbers["h"], found.numbers["w"]) == (480, 640)
+    assert bytes_of(found, "dst", "src") == (480 * 640 * 4, 480 * 640 * 4)
+
+
 @pytest.mark.parametrize("passed", ["draw", "&draw"])
 def test_what_is_only_registered_is_called_behind_the_setup(passed):
     source = f"""
