@@ -79,16 +79,25 @@ class _Host:
         self.lines: list[str] = []
         self.launches = False
         self._functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
-        self._in_kernels = {*_names_in_kernels(tree)}  # in their texts: these keep their values
+        self._in_kernels = _names_in_kernels(tree)  # in their texts: these keep their values
         self._numbers: dict[str, str] = {}
         self._tuples: dict[str, list[str]] = {}
         self._arrays: dict[str, _Array] = {}
         self._kernels: dict[str, str] = {}
         self._entered: set[str] = set()
+        self._options = {name: self._option(name, value) for name, value in _options(tree)}
         self._run(tree.body, 0)
         for function in self._functions.values():
             if function.name not in self._entered:
                 self._enter(function, (), (), 0)
+
+    def _option(self, name: str, value: float) -> str:
+        """What stands for a number of the command line: a variable, but in kernels' texts."""
+        if name in self._in_kernels:
+            return str(value)
+        kind = "double" if isinstance(value, float) else "int"
+        self.lines.append(f"{kind} option_{name} = {value};")
+        return f"option_{name}"
 
     # Statements.
 
@@ -111,10 +120,18 @@ class _Host:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for one, part in zip(target.elts, value.elts, strict=False):
                 self._assign(one, part, depth)
+        elif isinstance(target, ast.Tuple) and (extents := self._sizes(value)):
+            self._assign_extents(target, extents)
         elif isinstance(target, ast.Name):
             self._set(target.id, value, depth)
         else:
             self._call(value, depth)
+
+    def _assign_extents(self, target: ast.Tuple, extents: Sequence[str]) -> None:
+        """`rows, cols = x.shape`."""
+        for one, extent in zip(target.elts, extents, strict=False):
+            if isinstance(one, ast.Name):
+                self._set_number(one.id, extent, "int")
 
     def _set(self, name: str, value: ast.expr, depth: int) -> None:
         number, array = self._number(value), self._array(value)
@@ -122,12 +139,8 @@ class _Host:
         for known in (self._tuples, self._arrays, self._kernels):
             known.pop(name, None)
         if number:
-            is_new, self._numbers[name] = name not in self._numbers, name
-            if name in self._in_kernels:
-                self._numbers[name] = number
-            else:
-                kind = "double" if isinstance(_constant(value), float) else "int"
-                self.lines.append(f"{kind} {name} = {number};" if is_new else f"{name} = {number};")
+            is_broken = isinstance(_constant(value), float)
+            self._set_number(name, number, "double" if is_broken else "int")
         elif array:
             self._arrays[name] = array
             self.lines.append(f"char *{name}; cudaMalloc(&{name}, {_nbytes(array)});")
@@ -138,6 +151,13 @@ class _Host:
         else:
             self._numbers.pop(name, None)
             self._call(value, depth)
+
+    def _set_number(self, name: str, number: str, kind: str) -> None:
+        is_new, self._numbers[name] = name not in self._numbers, name
+        if name in self._in_kernels:
+            self._numbers[name] = number
+        else:
+            self.lines.append(f"{kind} {name} = {number};" if is_new else f"{name} = {number};")
 
     def _call(self, value: ast.expr, depth: int) -> None:
         """A launch, or a function of the file's own."""
@@ -230,6 +250,8 @@ class _Host:
                 return f"(({number} + {by} - 1) / {by})" if number and by else ""  # -(-n // 256)
             number = self._number(inner)
             return f"(-{number})" if number else ""
+        if isinstance(value, ast.Attribute) and value.attr in self._options:
+            return self._options[value.attr]  # `args.rows`
         if isinstance(value, ast.Attribute) and value.attr in ("size", "nbytes"):
             array = self._array(value.value)
             return "" if not array else _nbytes(array) if value.attr == "nbytes" else _count(array)
@@ -301,8 +323,54 @@ class _Host:
         return self._sizes(given[0] if len(given) == 1 else ast.Tuple([*given]))
 
 
-def _names_in_kernels(tree: ast.AST) -> Iterator[str]:
-    """The variables whose values Python puts into texts that may be kernels'."""
+def _options(tree: ast.AST) -> Iterator[tuple[str, float]]:
+    """The numbers that `add_argument("--rows", default=50)` of argparse has without any given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last(node.func) == "add_argument":
+            named = {one.arg: one.value for one in node.keywords}
+            default, own = _constant(named.get("default")), _constant(named.get("dest"))
+            flags = [said for one in node.args if isinstance(said := _constant(one), str)]
+            names = [own] if isinstance(own, str) else sorted(flags, key=len)[-1:]
+            if isinstance(default, int | float) and not isinstance(default, bool):
+                yield from ((name.lstrip("-").replace("-", "_"), default) for name in names)
+
+
+def _names_in_kernels(tree: ast.AST) -> set[str]:
+    """The variables whose values Python puts into texts that may be kernels', also by others."""
+    found = {*_names_in_texts(tree)}
+    sources = [*_what_names_are(tree)]
+    for _ in range(_DEEPEST_CALL):
+        found |= {name for target, names in sources if target in found for name in names}
+    return found
+
+
+def _what_names_are(tree: ast.AST) -> Iterator[tuple[str, set[str]]]:
+    """What variables and parameters are made of, by name."""
+    for node in ast.walk(tree):
+        values: list[tuple[str, ast.expr]] = []
+        if isinstance(node, ast.Assign):
+            values = [(one.id, node.value) for one in node.targets if isinstance(one, ast.Name)]
+        elif isinstance(node, ast.FunctionDef):
+            defaults = node.args.defaults
+            formals = node.args.args[len(node.args.args) - len(defaults) :]
+            values = [(one.arg, value) for one, value in zip(formals, defaults, strict=True)]
+        elif isinstance(node, ast.Call):
+            values = [(one.arg, one.value) for one in node.keywords if one.arg]
+        for name, value in values:
+            yield name, {*_names(value)}
+
+
+def _names(value: ast.AST) -> Iterator[str]:
+    """The variables in an expression, and what it takes of objects (`args.tile`)."""
+    for one in ast.walk(value):
+        if isinstance(one, ast.Name):
+            yield one.id
+        elif isinstance(one, ast.Attribute):
+            yield one.attr
+
+
+def _names_in_texts(tree: ast.AST) -> Iterator[str]:
+    """The variables that stand in an f-string, or in what formats a string."""
     for node in ast.walk(tree):
         within: Iterable[ast.AST] = ()
         if isinstance(node, ast.JoinedStr) and "__" in ast.unparse(node):
@@ -312,7 +380,7 @@ def _names_in_kernels(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             within = [node.right] if isinstance(_constant(node.left), str) else []
         for part in within:
-            yield from (one.id for one in ast.walk(part) if isinstance(one, ast.Name))
+            yield from _names(part)
 
 
 def _read(target: ast.expr) -> ast.expr:
@@ -324,7 +392,7 @@ def _negated(value: ast.expr) -> ast.expr | None:
     return value.operand if isinstance(value, ast.UnaryOp) and is_negated else None
 
 
-def _constant(value: ast.expr) -> object:
+def _constant(value: ast.expr | None) -> object:
     return value.value if isinstance(value, ast.Constant) else None
 
 
