@@ -34,16 +34,18 @@ from core.launch import (
     Workload,
 )
 from core.side_process.client import stoppable
+from core.source.preprocessor import without_comments
 from core.user_files.argument_texts import array_bytes, divided, make_argument
 from core.user_files.sources_and_headers import local_headers
 
 if TYPE_CHECKING:
     from core.compiler.kernel_parameters import KernelParameter
 
-# Grid, block and macros of a launch from their texts, and what CUDA allows of them.
+# Grid, block and macros of a launch from their texts.
 
 
 _SIZE = r"\s*[0-9]{1,18}\s*"
+_LARGEST = {"grid": MAX_GRID, "block": MAX_BLOCK}
 
 
 def split_defines(text: str) -> Mapping[str, str]:
@@ -62,23 +64,6 @@ def split_defines(text: str) -> Mapping[str, str]:
 def join_defines(defines: Mapping[str, str]) -> str:
     """The text that `split_defines` reads so."""
     return shlex.join(f"{name}={value}" for name, value in defines.items())
-
-
-def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
-    """Raises LaunchError where CUDA would refuse the launch whatever the kernel is."""
-    for what, size, limit in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
-        for axis in "xyz":
-            extent, most = getattr(size, axis), getattr(limit, axis)
-            if not 1 <= extent <= most:
-                raise LaunchError(f"The {what}'s {axis} is {extent}: use 1 to {most}.")
-    if block.count > MAX_THREADS_PER_BLOCK:
-        raise LaunchError(
-            f"A block of {block} is {block.count} threads: CUDA allows {MAX_THREADS_PER_BLOCK}."
-        )
-    if not 0 <= shared <= MAX_SHARED_BYTES:
-        raise LaunchError(
-            f"{shared} bytes of dynamic shared memory: a block may ask for 0 to {MAX_SHARED_BYTES}."
-        )
 
 
 def dim3_text(size: Dim3) -> str:
@@ -313,7 +298,6 @@ def _is_portable(source: str, headers: Mapping[str, str], kernel: str) -> bool:
     if "cluster" not in whole.lower():
         return False
     from core.host_program.run_to_launch import first_launch  # loads the reading of C++
-    from core.source.preprocessor import without_comments
 
     launches = first_launch(whole, kernel) is not None
     return launches and _LARGE_CLUSTERS.search(without_comments(whole)) is None
@@ -342,14 +326,24 @@ def cluster_of(launch: FileLaunch) -> Dim3 | None:
 
 
 def _size(text: str, what: str) -> Dim3:
+    """A grid or block that CUDA allows; raises LaunchError."""
     size = parse_dim3(text, what)
-    one = Dim3(1)
-    check_launch(size if what == "grid" else one, size if what == "block" else one, 0)
+    for axis, extent, most in zip("xyz", size, _LARGEST[what], strict=True):
+        if not 1 <= extent <= most:
+            raise LaunchError(f"The {what}'s {axis} is {extent}: use 1 to {most}.")
+    if what == "block" and size.count > MAX_THREADS_PER_BLOCK:
+        raise LaunchError(
+            f"A block of {size} is {size.count} threads: CUDA allows {MAX_THREADS_PER_BLOCK}."
+        )
     return size
 
 
 def _shared(text: str) -> int:
-    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
+    if not re.fullmatch(_SIZE, text):
         raise ArgumentError(f"`{text}` is not a number of bytes: write 0 or more.")
-    check_launch(Dim3(1), Dim3(1), int(text))
+    if int(text) > MAX_SHARED_BYTES:
+        raise LaunchError(
+            f"{int(text)} bytes of dynamic shared memory: a block may ask for 0 to "
+            f"{MAX_SHARED_BYTES}."
+        )
     return int(text)

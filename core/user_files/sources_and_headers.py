@@ -31,6 +31,7 @@ from core.ladder.input_arrays import filled
 from core.launch import MAX_ARRAY_BYTES
 from core.source.cuda_in_python import ENDINGS, cuda_within
 from core.source.host_headers import FIRST, OF_HOST_ALONE
+from core.source.preprocessor import includes, with_includes, without_include
 
 MOST_SOURCE = 1 << 20  # bytes of a source
 MOST_NOTEBOOK = 1 << 25  # with its pictures
@@ -241,8 +242,6 @@ def local_headers(
     `included` (--include) come before the source, with their own headers; where one of them
     includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """
-    from core.source.preprocessor import without_include
-
     files = dict(local_files(source, path, folders))
     first = []
     for file in included:
@@ -348,7 +347,6 @@ class _Roots:
 
     def with_one_name(self, text: str, folder: Path) -> str:
         """A header's text in which every file has one name, wherever it is included."""
-        from core.source.preprocessor import with_includes
 
         def name(header: str, is_quoted: bool) -> str:
             path = self.find(header, folder, is_quoted)
@@ -402,8 +400,6 @@ def _is_file(path: Path) -> bool:
 
 
 def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], roots: _Roots) -> None:
-    from core.source.preprocessor import includes
-
     for name, is_quoted in includes(source):
         room = _MOST_OF_HEADERS - sum(len(text) for _, text in found.values())
         if name in found or len(found) >= _MOST or _ELSEWHERE.match(name):

@@ -30,7 +30,7 @@ class Commands:
         bench.waiting.stopped.connect(self.pictures.cancel)
         self.enlarging = Enlarging(window)
         self.explaining = Explaining(window)
-        self.stopping = Stopping(window, window.session, window.step_page.source, window.message)
+        self.stopping = Stopping(window)
         self.reporter = Reporter(window, lambda: bench.run_alone if bench.stands_alone else None)
         self.exporting = Exporting(window, self.moments)
         bench.waiting.stopped.connect(self.exporting.cancel)

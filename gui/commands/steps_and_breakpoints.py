@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
 
 from core.errors import ParameterError
 from core.links import parse_element
+from gui.commands.window_parts import Window
 from gui.scenes.names_of_elements_and_threads import index_text
 from gui.scenes.numbers_and_sentences import grouped
 from gui.scenes.question_in_views import waits
 from gui.scenes.selection import Breakpoint
-from gui.scenes.session import Session
 from gui.views.dialogs import ask_number, ask_text
-from gui.views.message_bar import MessageBar
 from gui.views.session_view import go_to_touch
-from gui.views.source_view import SourceView
 
 
 class Stopping(QObject):
     """What the Step menu does about places to stop at."""
 
-    def __init__(
-        self, window: QWidget, session: Session, source: SourceView, message: MessageBar
-    ) -> None:
+    def __init__(self, window: Window) -> None:
         super().__init__(window)
-        self.main, self.session = window, session
-        self.source, self.message = source, message
+        self.main, self.session = window, window.session
+        self.source, self.message = window.step_page.source, window.message
 
     def ask_for_step(self) -> None:
         """Ask for a step's number, counted from 0 as everywhere, and go there."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Stage = Literal["opening", "asked", "marking", "told", "ended"]
 """Being worked out; waiting for an answer; being marked; explained; past the last question."""
-BUILT = ("edit",)
-"""Kinds of questions that are marked at each run, until every goal is met."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,8 @@ class Sitting:
 
     @property
     def is_built(self) -> bool:
-        """Whether the answer is a kernel, marked at each run."""
-        return self.question.step.kind in BUILT
+        """Whether the answer is a kernel, marked at each run until every goal is met."""
+        return self.question.step.kind == "edit"
 
     # ---- going on
 

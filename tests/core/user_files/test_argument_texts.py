@@ -8,9 +8,9 @@ from core.errors import ArgumentError, LaunchError
 from core.launch import ArrayArgument, Dim3, packed
 from core.user_files.argument_texts import by_name
 from core.user_files.launch_texts import (
+    FieldErrors,
     FileLaunch,
     LaunchForm,
-    check_launch,
     parse_defines,
     parse_dim3,
 )
@@ -117,19 +117,19 @@ def test_mistakes_get_a_sentence(name, text, sentence):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("field", "text", "sentence"),
     [
-        ({"block": Dim3(33, 32)}, "1056 threads: CUDA allows 1024"),
-        ({"block": Dim3(1, 1, 65)}, "block's z is 65: use 1 to 64"),
-        ({"grid": Dim3(0)}, "grid's x is 0"),
-        ({"grid": Dim3(1, 65536)}, "grid's y is 65536: use 1 to 65535"),
-        ({"shared": -1}, "dynamic shared memory"),
-        ({"shared": 10**6}, "dynamic shared memory"),
+        ("block", "33,32", "1056 threads: CUDA allows 1024"),
+        ("block", "1,1,65", "block's z is 65: use 1 to 64"),
+        ("grid", "0", "grid's x is 0"),
+        ("grid", "1,65536", "grid's y is 65536: use 1 to 65535"),
+        ("shared", "-1", "`-1` is not a number of bytes"),
+        ("shared", "1000000", "1000000 bytes of dynamic shared memory"),
     ],
 )
-def test_impossible_launches(options, sentence):
-    with pytest.raises(LaunchError, match=sentence):
-        check_launch(**{"grid": Dim3(1), "block": Dim3(32), "shared": 0, **options})
+def test_impossible_launches(field, text, sentence):
+    with pytest.raises(FieldErrors, match=sentence):
+        LaunchForm(FileLaunch("k.cu", "k", **{field: text})).arguments((), 7)
 
 
 def test_sizes_and_defines():

@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 
 from core.compiler.kernel_parameters import read_signature
-from core.errors import ArgumentError, LaunchError, TilescopeError
-from core.launch import Dim3
+from core.errors import ArgumentError, TilescopeError
 from core.user_files.launch_texts import (
     FieldErrors,
     FileLaunch,
     LaunchForm,
-    check_launch,
     file_workload,
-    parse_dim3,
 )
 from core.user_files.sources_and_headers import (
     MOST_IN_LINE,
@@ -130,8 +127,6 @@ def test_memory_is_counted_over_all_arrays(monkeypatch):
 def test_sizes_beyond_all_measure_get_a_sentence(shape):
     with pytest.raises(ArgumentError, match=r"a shape (is whole numbers|has at most)|GB work"):
         bound(f"zeros:float32[{shape}]")
-    with pytest.raises(LaunchError, match=r"is not a grid|use 1 to"):
-        check_launch(parse_dim3(shape, "grid"), Dim3(32), 0)
     with pytest.raises(FieldErrors) as caught:
         file_workload(SOURCE, FileLaunch("", "copy", shape, shape, "9" * 5000, "", (("N", shape),)))
     assert {"grid", "block", "shared"} <= set(caught.value.fields)
