@@ -11,10 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich import box
+from rich.status import Status
 from rich.table import Table
 
 from core.cli.console import FAILED, Terminal, print_json, show_error, tell
@@ -44,9 +45,6 @@ from core.gpu.sweep_plan import Plan, parse_values
 from core.gpu.worker_process import GpuWorker
 from core.launch import Dim3
 from core.wording import assignments, clock, listing
-
-if TYPE_CHECKING:
-    from rich.status import Status
 
 WRONG_RESULT = 1  # exit status, also where a point of a sweep failed
 _TELL_EVERY = 10  # samples

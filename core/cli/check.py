@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -37,6 +37,7 @@ from core.source.constants import with_defines
 from core.source.cuda_in_python import ENDINGS, SOURCES, NoCudaWithin
 from core.source.kernels_and_launches import split_instance, unscoped
 from core.source.template_instances import kernel_names
+from core.trace import Trace
 from core.user_files.launch_texts import parse_defines, split_defines
 from core.user_files.sources_and_headers import (
     MOST_NOTEBOOK,
@@ -47,9 +48,6 @@ from core.user_files.sources_and_headers import (
     repository_of,
 )
 from core.wording import in_number, listing
-
-if TYPE_CHECKING:
-    from core.trace import Trace
 
 _OTHERS = ("site-packages", "node_modules")  # folders of programs that others have written
 _SECONDS = 30.0  # of processor time for each order

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import ArgumentError, ParameterError
 from core.ladder import load_ladder, rung_of
@@ -17,6 +17,8 @@ from core.ladder.input_arrays import Inputs
 from core.launch import Workload
 from core.side_process.client import stoppable
 from core.source.cuda_in_python import SOURCES
+from core.trace import Trace
+from core.trace.finding import Finding
 from core.user_files.argument_texts import by_name
 from core.user_files.launch_texts import (
     FileLaunch,
@@ -26,10 +28,6 @@ from core.user_files.launch_texts import (
     split_defines,
 )
 from core.user_files.sources_and_headers import read_source
-
-if TYPE_CHECKING:
-    from core.trace import Trace
-    from core.trace.finding import Finding
 
 Given = Mapping[str, int]  # sizes of a rung, by name
 Options = Mapping[str, Any]  # the launch of a file, as far as it is said

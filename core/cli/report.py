@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,10 +17,8 @@ from core.cli.options import Compiler, Sizes
 from core.cli.trace import TracedFile
 from core.devices.device_table import load_devices
 from core.errors import ParameterError
+from core.trace import Trace
 from core.user_files.sources_and_headers import is_saved_trace
-
-if TYPE_CHECKING:
-    from core.trace import Trace
 
 ENDINGS = (".html", ".htm", ".md", ".pdf")
 

@@ -223,10 +223,11 @@ class Machine:
 
     def memory(self, frame: Frame, group: Group, op: Op) -> None:
         """A load, store or atomic."""
-        state = self.state
-        mask, any_left = self._effective(frame, group, op, state.tick)
-        if not any_left:
-            return
+        state, mask = self.state, group.mask
+        if op.guard >= 0:
+            mask, any_left = self._effective(frame, group, op, state.tick)
+            if not any_left:
+                return
         if state.watcher is not None:
             state.watcher.watch(frame, group, op, state.tick)
         site = -1 if frame.has_lines else state.site(op.instruction.pc, group.depth, mask)

@@ -64,11 +64,6 @@ class Trace:
         return tuple("".join(p.text for p in self.prints).splitlines())
 
     @property
-    def parameters(self) -> Mapping[str, int]:
-        """The rung's parameters that this launch was made with."""
-        return self.workload.parameters
-
-    @property
     def constants(self) -> frozenset[str]:
         """The `__constant__` variables, by their symbols and by their names in the source."""
         variables = self.program.module.variables
