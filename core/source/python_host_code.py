@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -41,6 +42,10 @@ _OPERATORS: dict[type[ast.operator], str] = {
 _MAKES_KERNEL = {"RawKernel": 1, "get_function": 0}  # which argument is the name
 _UNKNOWN = "unknown"  # no such variable is declared
 _DEEPEST_CALL = 4
+_MOST_STATEMENTS = (
+    20_000  # behind which no function is entered: they may call each other many times over
+)
+_LONGEST = 1000  # characters of a number: those that double each other have no end
 _DEFAULT_BYTES = 8
 
 _Array = tuple[list[str], int]  # extents, bytes of an element
@@ -52,7 +57,8 @@ def host_code(text: str, name: str) -> str:
     if name.endswith(".ipynb"):
         text = _cells(text)
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings(action="ignore"):  # of the style of the user's file
+            tree = ast.parse(text)
         host = _Host(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
@@ -85,6 +91,7 @@ class _Host:
         self._arrays: dict[str, _Array] = {}
         self._kernels: dict[str, str] = {}
         self._entered: set[str] = set()
+        self._statements = 0
         self._run(tree.body, 0)
         for function in self._functions.values():
             if function.name not in self._entered:
@@ -94,6 +101,7 @@ class _Host:
 
     def _run(self, body: Sequence[ast.stmt], depth: int) -> None:
         for statement in body:
+            self._statements += 1
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 self._assign(statement.targets[0], statement.value, depth)
             elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
@@ -155,7 +163,7 @@ class _Host:
         named: Sequence[ast.keyword],
         depth: int,
     ) -> None:
-        if depth >= _DEEPEST_CALL:
+        if depth >= _DEEPEST_CALL or self._statements > _MOST_STATEMENTS:
             return
         self._entered.add(function.name)
         formals = [one.arg for one in function.args.args]
@@ -215,6 +223,10 @@ class _Host:
 
     def _number(self, value: ast.expr) -> str:
         """A number as an expression of C++; "" for what is none, or not known."""
+        found = self._expression(value)
+        return found if len(found) <= _LONGEST else ""
+
+    def _expression(self, value: ast.expr) -> str:
         known = _constant(value)
         if isinstance(known, int | float) and not isinstance(known, bool):
             return str(known)

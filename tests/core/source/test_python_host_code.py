@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,33 @@ def test_the_cells_of_a_notebook_go_together():
 def test_what_launches_nothing_is_no_host_code(text):
     assert host_code(text, "k.py") == ""
     assert host_code(text, "k.ipynb") == ""
+
+
+@pytest.mark.parametrize(
+    "doubled",
+    ["n = n + n", "s = (s[0] * s[1], s[0] * s[1])", "x = cp.zeros((x.size, x.size))"],
+)
+def test_numbers_that_double_each_other_end(doubled):
+    text = 'k = cp.RawKernel(f"""__global__ {n}""", "k")\nn = 3\ns = (n, n)\nx = cp.zeros(s)\n'
+    found = host_code(f"{text}{20 * f'{doubled}{chr(10)}'}k((1,), (64,), (x, n))\n", "k.py")
+    assert "k<<<dim3(1), dim3(64), 0>>>(" in found
+    assert len(found) < 50_000
+
+
+def test_functions_that_call_functions_many_times_over_end():
+    calls = 40 * "    {}()\n"
+    functions = "".join(
+        f"def {name}():\n{calls.format(*40 * called)}"
+        for name, called in (("a", "b"), ("b", "c"), ("c", "d"))
+    )
+    launch = "def d():\n    k((1,), (64,), (3,))\n"
+    found = host_code(f"k = cp.RawKernel(code, 'k')\n{functions}{launch}a()\n", "k.py")
+    assert 1 <= found.count("<<<") <= 20_000
+
+
+def test_nothing_is_said_of_the_style_of_a_users_python():
+    text = "k = cp.RawKernel(code, 'k')\npattern = '\\d'\nk((1,), (64,), (3,))\n"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert "<<<" in host_code(text, "k.py")
+    assert not said
