@@ -82,7 +82,7 @@ class Machine:
             while True:
                 if state.tick >= state.next_check:
                     state.check(pc)
-                    if queue.groups and queue.starved() is not None:
+                    if queue.gives_way():
                         state.segment(start_tick, start_pc, pc, group)
                         group.pc, group.paused = pc, True
                         queue.enter(group)
