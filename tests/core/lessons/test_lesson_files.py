@@ -32,7 +32,6 @@ def test_a_lesson_of_ones_own_is_read_and_passes(tmp_path):
         ('title = "Strides"', "title = 3", "`title` is a text"),
         ("[[step]]", "[[steps]]", "not valid TOML"),
         ("copy_stride?", "copy_strides?", "names no kernel"),
-        ("copy_stride?", "./own.cu?", "leads to a source of one's own"),
         ("stride=2", "stride=2&vs=./own.cu", "leads to a source of one's own"),
         ("stride=2", f"stride=2&vs=copy_stride&vs.source={pack('int i;')}", "of one's own"),
         ("stride=2", "strid=2", "sets `strid`"),
