@@ -42,9 +42,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
 _MAKES_KERNEL = {"RawKernel": 1, "get_function": 0}  # which argument is the name
 _UNKNOWN = "unknown"  # no such variable is declared
 _DEEPEST_CALL = 4
-_MOST_STATEMENTS = (
-    20_000  # behind which no function is entered: they may call each other many times over
-)
+_MOST_STATEMENTS = 20_000  # run, behind which no function is entered any more
 _LONGEST = 1000  # characters of a number: those that double each other have no end
 _DEFAULT_BYTES = 8
 
