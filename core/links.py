@@ -156,10 +156,12 @@ def parse_link(text: str, ladder: Ladder) -> Link:
 def parse_rung_link(text: str, ladder: Ladder) -> Link:
     """A link to a rung as it is, with parameters that it takes. Raises ParameterError."""
     link = parse_link(text, ladder)
-    if link.own is not None or link.source is not None:
-        raise ParameterError(
-            f"`{text[:60]}` leads to a source of one's own: use a kernel of the ladder as it is."
-        )
+    for one in filter(None, (link, link.versus)):
+        if one.own is not None or one.source is not None:
+            raise ParameterError(
+                f"`{text[:60]}` leads to a source of one's own: use a kernel of the ladder as it "
+                "is."
+            )
     link = _checked(link, ladder)
     return link if link.versus is None else replace(link, versus=_checked(link.versus, ladder))
 

@@ -91,7 +91,8 @@ class Barriers:
         barrier = self._come(number, mask, None, mask)
         complete = self._complete(barrier)
         if number not in state.waiting and len(complete) == len(state.geometry.blocks):
-            self.check(barrier.arrived, complete)
+            if not state.alive.all():  # else all threads have come to this one
+                self.check(barrier.arrived, complete)
             event = BarrierEvent(state.tick - 1, pc, group.mask, complete)
             state.tell_barrier(event, note=True)
             del self._barriers[number]
@@ -147,11 +148,11 @@ class Barriers:
         blocks = len(self.state.geometry.blocks)
         barrier = self._barriers.get(number)
         if barrier is None:
-            nobody = np.zeros(self.state.count, bool)
-            barrier = _Barrier(nobody, nobody, np.zeros(blocks, np.int64))
+            barrier = _Barrier(who, who & votes, np.zeros(blocks, np.int64))
             self._barriers[number] = barrier
-        barrier.arrived = barrier.arrived | who
-        barrier.votes = np.where(who, votes, barrier.votes)
+        else:
+            barrier.arrived = barrier.arrived | who
+            barrier.votes = np.where(who, votes, barrier.votes)
         if count is not None:
             rows = np.where(who, count.astype(np.int64), 0).reshape(blocks, -1).max(axis=1)
             barrier.count = np.where(rows > 0, rows, barrier.count)

@@ -82,7 +82,7 @@ class Machine:
             while True:
                 if state.tick >= state.next_check:
                     state.check(pc)
-                    if queue.groups and queue.starved() is not None:
+                    if queue.gives_way():
                         state.segment(start_tick, start_pc, pc, group)
                         group.pc, group.paused = pc, True
                         queue.enter(group)
@@ -223,10 +223,11 @@ class Machine:
 
     def memory(self, frame: Frame, group: Group, op: Op) -> None:
         """A load, store or atomic."""
-        state = self.state
-        mask, any_left = self._effective(frame, group, op, state.tick)
-        if not any_left:
-            return
+        state, mask = self.state, group.mask
+        if op.guard >= 0:
+            mask, any_left = self._effective(frame, group, op, state.tick)
+            if not any_left:
+                return
         if state.watcher is not None:
             state.watcher.watch(frame, group, op, state.tick)
         site = -1 if frame.has_lines else state.site(op.instruction.pc, group.depth, mask)

@@ -37,6 +37,7 @@ from core.ptx.types import PtxType
 _T = TypeVar("_T")
 
 _NO_ADDRESS = np.zeros(0, np.int64)
+FAIR_STEP = 1024  # instructions between two looks whether a group has waited too long
 _FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hits nothing
 
 
@@ -249,7 +250,8 @@ class MachineState:
     def check(self, pc: int) -> None:
         """Looks at the budget, and whether the work is cancelled; `pc` is where the machine is."""
         line = self.image.source_line(pc)
-        self.next_check = self.budget.look(self.tick, self.record, line)
+        by_the_clock = self.budget.look(self.tick, self.record, line)
+        self.next_check = min(by_the_clock, (self.tick // FAIR_STEP + 1) * FAIR_STEP)
 
     def check_soon(self) -> None:
         """Has the budget checked after the instruction, which takes longer than most."""

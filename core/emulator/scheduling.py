@@ -9,7 +9,7 @@ import numpy as np
 
 from core.emulator.endless_loops import FAIR, NEVER, Spinning
 from core.emulator.events import Mask
-from core.emulator.machine_state import Group, MachineState
+from core.emulator.machine_state import FAIR_STEP, Group, MachineState
 from core.emulator.program import Kind
 from core.emulator.warp_divergence import Parties
 from core.errors import ParameterError
@@ -61,6 +61,7 @@ class RunQueue:
         self.spinning = Spinning()
         self.parts: list[MachinePart] = []
         self.parties = Parties(state)
+        self._fair_step = 0
         self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
         # In its block: the warps of one number of all blocks take their turns together.
         self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
@@ -137,6 +138,18 @@ class RunQueue:
                 met.yielded = group.yielded
                 group = self.enter(met)
         return group
+
+    def gives_way(self) -> bool:
+        """Whether the group that runs stops for one that has waited too long.
+
+        This is decided once in so many instructions, and not whenever the budget is looked at,
+        which the clock says: a launch runs in the same order each time.
+        """
+        step = self.state.tick // FAIR_STEP
+        if step == self._fair_step:
+            return False
+        self._fair_step = step
+        return bool(self.groups) and self.starved() is not None
 
     def starved(self) -> Group | None:
         """A group that has waited too long for its turn."""

@@ -86,7 +86,6 @@ def shape_of(
         or (apart and _in_tile(apart, text, value))
         or (_threads_said(text, value) if threaded == 1 else None)
         or _block_of(declared, threaded)
-        or _named_block(text, threaded)
         or BLOCKS[threaded]
     )
     block = (*block, 1, 1)[:dimensions]
@@ -190,17 +189,6 @@ def _threads_said(text: str, value: Callable[[str], int | None]) -> tuple[int] |
         if threads and 1 < threads <= MAX_THREADS_PER_BLOCK:
             return (threads,)
     return None
-
-
-def _named_block(text: str, dimensions: int) -> tuple[int, ...] | None:
-    named = re.search(r"\b\w*(?:TILE|BLOCK|THREADS)\w*\s*=?\s*(\d+)", text)
-    if (
-        named is None
-        or dimensions > 2
-        or not 1 < int(named[1]) ** dimensions <= MAX_THREADS_PER_BLOCK
-    ):
-        return None
-    return (int(named[1]),) * dimensions
 
 
 def dynamic_bytes(declared: tuple[SharedDeclaration, ...], threads: int) -> int:

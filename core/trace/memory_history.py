@@ -25,6 +25,7 @@ _LEAST_APART = 16  # stores between two states that are kept
 _ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are
 
 State = tuple[NDArray[Any], NDArray[Any]]
+_turn = threading.Lock()  # a picture that is made ahead, in a thread of its own, asks as well
 
 
 class _Replay:
@@ -96,7 +97,7 @@ def of_threads(values: NDArray[Any], lanes: slice, threads: Indices) -> NDArray[
 
 
 class StackBytes:
-    """Bytes `first` up to `end` of the stacks of some lanes, all at once."""
+    """Bytes `first` up to `end` of the stacks of some lanes, all at once; any thread may ask."""
 
     def __init__(self, record: ChunkRecord, lanes: slice, first: int, end: int) -> None:
         self._lanes, self._first, self._size = lanes, first, end - first
@@ -104,12 +105,14 @@ class StackBytes:
         empty = np.zeros(shape, np.uint8), np.zeros(shape, bool)
         self._replay = _Replay(_stores_of(record, lanes, "local"), empty, self._apply)
 
-    def at(self, tick: int) -> State:
+    def at(self, tick: int, rows: slice = slice(None)) -> State:
         """The bytes after all instructions before `tick`, and which were written.
 
-        uint8 and bool (threads, end - first); they are not to be changed.
+        uint8 and bool (threads, end - first), of the lanes `rows` among these.
         """
-        return self._replay.before(tick)
+        with _turn:
+            data, written = self._replay.before(tick)
+            return data[rows].copy(), written[rows].copy()
 
     def _apply(self, event: AccessEvent, data: NDArray[np.uint8], written: Mask) -> None:
         for threads, offset, octets in _stored(event, self._lanes):
@@ -143,8 +146,8 @@ class StackHistory:
             end = min((warp + 1) * WARP, self._record.geometry.lanes)
             lanes = slice(warp * WARP, end)
             self._stacks[warp] = StackBytes(self._record, lanes, 0, self._end)
-        data, written = self._stacks[warp].at(tick)
-        return _read(kind, base + offset, data[row], written[row])
+        data, written = self._stacks[warp].at(tick, slice(row, row + 1))
+        return _read(kind, base + offset, data[0], written[0])
 
     @cached_property
     def _end(self) -> int:
@@ -205,9 +208,6 @@ def _landed(record: ChunkRecord, lanes: slice, first: int, size: int) -> list[_L
             data = landing.data.reshape(-1)[mine]
             found.append(_Landed(landing.tick, place[mine], data, thread))
     return found
-
-
-_turn = threading.Lock()  # a picture that is made ahead, in a thread of its own, asks as well
 
 
 class SharedHistory:

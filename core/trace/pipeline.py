@@ -289,7 +289,8 @@ class _Reading:
                 moment = Moment("await", self.block.step_at(tick), how, self._warps(lanes))
                 ready: tuple[Hashable, ...] = ()
                 if instruction.opcode == "cp":
-                    done = int(np.searchsorted(self._commits(int(lanes[0])), tick)) - max(left, 0)
+                    closed = np.searchsorted(self._commits(int(lanes[0])), tick, "right")
+                    done = int(closed) - max(left, 0)  # `wait_all` closes a group, and awaits it
                     ready = tuple(("group", number) for number in range(max(done, 0)))
                 yield _Event(tick, moment, ready=ready)
 

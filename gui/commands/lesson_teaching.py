@@ -18,7 +18,6 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.atomic_files import replace_file
 from core.errors import ParameterError, TilescopeError
-from core.explain.explanations import Explanation
 from core.ladder import Ladder
 from core.lessons.lesson import Click, Lesson, Setting, Slider, load_concepts
 from core.links import ON_PAGES, Link
@@ -28,6 +27,7 @@ from gui.commands.window_parts import Window
 from gui.jobs.lesson_work import (
     CourseRead,
     Drafted,
+    Explained,
     LessonsRead,
     Recorders,
     Revealed,
@@ -251,10 +251,8 @@ class Teaching(QObject):
 
         assert self.progress is not None
         questions = tuple(Again(lesson, step, {}) for step in lesson.steps)
-        named = lesson.title.lower().startswith(lesson.name.lower())
-        title = lesson.title if named else f"{lesson.name}  {lesson.title}"
         at = min(max(at, 0), len(questions) - 1)
-        self._sit(Sitting(title, questions, self.progress.seed, at=at))
+        self._sit(Sitting(lesson.heading, questions, self.progress.seed, at=at))
 
     def _sit(self, sitting: Sitting) -> None:
         self.sitting = sitting
@@ -514,12 +512,15 @@ class Teaching(QObject):
         self._visit(link, sitting.question.lesson.ladder, source)
 
     def why(self) -> None:
-        """Explain what the question asked for, or close the explanation if one is open."""
+        """Explain what the question asked for, or close the explanation if one is open.
+
+        Where its answer has no figures, what is looked at is explained.
+        """
         sitting = self.sitting
         if sitting is None or sitting.posed is None or not sitting.is_told:
             return
         on_page = self.main.pages.current.explanation() is not None
-        if self.session.question is not None or sitting.is_built or on_page:
+        if self.session.question is not None or on_page:
             self.explaining.why()
         else:
             self.worker.submit(explain_job, sitting.posed)
@@ -545,8 +546,11 @@ class Teaching(QObject):
             self.main.message.tell(said, "Open", partial(self.open_path, result.path))
         elif isinstance(result, Revealed):
             self.answer_known.emit(result)
-        elif isinstance(result, Explanation) and self.sitting is not None and self.sitting.is_told:
-            self.explaining.ask(OfQuestion(result))
+        elif isinstance(result, Explained) and self.sitting is not None and self.sitting.is_told:
+            if result.explanation is not None:
+                self.explaining.ask(OfQuestion(result.explanation))
+            else:
+                self.explaining.why()
 
     def _take_lessons(self, read: LessonsRead) -> None:
         known = {one.file for one in self._opened}

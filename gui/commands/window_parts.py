@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QMainWindow, QSplitter, QWidget
+from PySide6.QtWidgets import QMainWindow, QScrollArea, QSplitter, QWidget
 
 from gui.commands.left_column import LeftColumn
 from gui.commands.recording import Recorder
@@ -29,7 +29,7 @@ class Window(QMainWindow):
     tabs: Segmented
     moment_title: MomentTitle
     body: QSplitter
-    left: QWidget
+    left: QScrollArea
     presenter: PresenterBar
     left_column: LeftColumn
     """Shows and hides `left`, and its button brings that back."""

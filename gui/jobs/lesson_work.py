@@ -117,11 +117,18 @@ def mark_job(_: Advance, posed: Posed, answer: Answer, sure: bool) -> Reply:
     return Reply(answer, sure, mark(posed, answer))
 
 
-def explain_job(_: Advance, posed: Posed) -> Explanation | None:
-    """Explains the figures behind a question's right answer; None where a kernel was built."""
+@dataclass(frozen=True)
+class Explained:
+    """The figures behind a question's right answer; None where there are none."""
+
+    explanation: Explanation | None
+
+
+def explain_job(_: Advance, posed: Posed) -> Explained:
+    """Explains the figures behind a question's right answer; gives an `Explained`."""
     from gui.scenes.why_of_question import explain_question
 
-    return explain_question(posed)
+    return Explained(explain_question(posed))
 
 
 @dataclass(frozen=True)

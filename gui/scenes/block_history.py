@@ -155,7 +155,7 @@ class _Copies:
     def read(self, array: Array | SharedArray, part: Part) -> list[tuple[str, Ints]]:
         """A load from shared memory: for each global array, the element each thread gets."""
         live = part.elements >= 0
-        places = _bytes_of(array, np.where(live, part.elements, 0))[:, 0]
+        places = _starts_of(array, np.where(live, part.elements, 0))
         self._make_room(places)
         found = []
         for number, source in enumerate(self._names):
@@ -182,10 +182,14 @@ class _Copies:
             self._flats = np.pad(self._flats, (0, missing), constant_values=-1)
 
 
+def _starts_of(array: Array | SharedArray, cells: Ints) -> Ints:
+    """The first byte of shared memory of each of an array's elements."""
+    return np.asarray(getattr(array, "offset", 0) + cells * array.dtype.itemsize)
+
+
 def _bytes_of(array: Array | SharedArray, cells: Ints) -> Ints:
     """The bytes of shared memory that elements of an array take, a row each."""
-    size = array.dtype.itemsize
-    return (getattr(array, "offset", 0) + cells * size)[:, None] + np.arange(size)
+    return _starts_of(array, cells)[:, None] + np.arange(array.dtype.itemsize)
 
 
 BEFORE = -2

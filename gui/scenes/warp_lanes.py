@@ -166,6 +166,13 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
     )
 
 
+def is_scene_of(scene: WarpScene, block_trace: BlockTrace, step: int, warp: int) -> bool:
+    """Whether a scene is that of a step of its record: most steps access no global memory."""
+    access = history_of(block_trace).last_access(step, "global")
+    at = -1 if access is None else access.step
+    return (scene.step, scene.warp, scene.live) == (at, warp, at == step)
+
+
 def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
     """Says why there is no scene: an address outside every array has no sectors."""
     if block_trace is not None and block_trace.n_steps:

@@ -47,7 +47,8 @@ class Figure:
         words = self.word.replace("sm_", "SM ").replace("_", " ")
         given = ", ".join(f"{name} {shown(value)}" for name, value in self.given.items())
         where = f" ({given})" if given else ""
-        return f"{words[0].upper()}{words[1:]}{where} = {shown(self.value)}"
+        said = shown(self.value) or "nothing"  # of an empty list
+        return f"{words[0].upper()}{words[1:]}{where} = {said}"
 
 
 @dataclass
@@ -76,7 +77,7 @@ class _Listening:
 
 
 def explain_question(posed: Posed) -> Explanation | None:
-    """The figures behind the right answer; None where a kernel was to be built.
+    """The figures behind the right answer; None where it asks for none: a kernel that was built.
 
     It answers the question: only who was told the answer may see it. Raises TilescopeError where a
     launch cannot be recorded.
@@ -88,6 +89,8 @@ def explain_question(posed: Posed) -> Explanation | None:
     listening = _Listening(here)
     expression.value(listening)
     figures = listening.figures[:MOST_FIGURES]
+    if not figures:
+        return None
     evidence = list(dict.fromkeys(part for one in figures for part in _evidence(one)))
     first = evidence[0] if evidence else Explanation(TITLE, ())
     sections = [*first.sections]

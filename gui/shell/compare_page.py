@@ -463,7 +463,8 @@ class ComparePage(PageWidget, QWidget):
         self.switch.hide()
         column = self.comparing.column
         column.hide()
-        layout = self.main.left.layout()
+        left = self.main.left.widget()
+        layout = left.layout() if left is not None else None
         assert isinstance(layout, QVBoxLayout)
         items = [layout.itemAt(place) for place in (0, 1)]
         self._own = [w for item in items if item is not None and (w := item.widget()) is not None]

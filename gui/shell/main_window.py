@@ -31,6 +31,7 @@ from gui.views.message_bar import BusySign, MessageBar, MomentTitle
 from gui.views.page_stack import Page, Pages, PageWidget
 from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
+from gui.views.subject_and_device import ScrolledPage
 from gui.views.transport_bar import TransportBar
 
 LEAST = 800, 560  # pixels
@@ -116,14 +117,14 @@ class MainWindow(Window):
         stacked(shell, *over, (inner, 1), self.transport, gap=0)
         self.setCentralWidget(shell)
 
-    def _make_left(self) -> QWidget:
+    def _make_left(self) -> ScrolledPage:
         column = QWidget()
         ladder = Panel("Kernel ladder", self.ladder_panel, flush=True)
         self.form.say_over(ladder)
         form = Panel("Configuration", self.form, controls=[self.form.reset])
         self.looking_at = Panel("Looking at", self.selection)
         stacked(column, (ladder, 1), form, self.looking_at, gap=8)
-        return column
+        return ScrolledPage(column)
 
     def _connect(self) -> None:
         self.ladder_panel.chosen.connect(self._choose_rung)

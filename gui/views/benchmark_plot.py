@@ -197,6 +197,7 @@ _LINES = (
     Qt.PenStyle.DashDotDotLine,
 )
 _LIBRARY_LINE = Qt.PenStyle.DashLine
+_CLEAR = 5.0  # pixels between a point and the letters that are written at it
 _WIDE, _THIN = 3.0, 1.2  # pixels: the chosen kernel's line, and the others'
 
 
@@ -275,7 +276,7 @@ class SweepPlot(QWidget):
         self.plot.addItem(self._one)
         self.key = Key()
         self.key.pointed.connect(self._light)
-        self.plot.box.sigResized.connect(lambda _: self._name_curves())
+        self.plot.box.sigResized.connect(lambda _: self._write_names())
         side_by_side(self, (self.plot, 1), self.key, gap=0)
 
     def show_curves(
@@ -341,14 +342,16 @@ class SweepPlot(QWidget):
         for curve in self.curves:
             if (line := self._lines.get(curve.key)) is not None:
                 line.stroke(self.pen(curve), foremost=curve.key == foremost)
+        self._write_names()
+
+    def _write_names(self) -> None:
         self._name_curves()
         self._name_end()
 
     def _name_curves(self) -> None:
         rows = []
         for curve in self.curves:
-            last, key = curve.points[-1], curve.key
-            point = self.plot.box.mapViewToScene(QPointF(place(last.x), self._up(last.y)))
+            key, point = curve.key, self._seen_at(curve.points[-1])
             end = self.key.mapFromGlobal(self.plot.mapToGlobal(self.plot.mapFromScene(point))).y()
             rows.append(
                 KeyRow(
@@ -363,7 +366,10 @@ class SweepPlot(QWidget):
         self.key.show_rows(rows, round(KEY_SHARE * self.width()))
 
     def _name_end(self) -> None:
-        """Write name and last value at the right end of the curve that stands out."""
+        """Write name and last value at the right end of the curve that stands out.
+
+        They stand above it, or below it where fewer curves run through them.
+        """
         if self._end is not None:
             self.plot.box.removeItem(self._end)
             self._end = None
@@ -373,10 +379,30 @@ class SweepPlot(QWidget):
                 continue
             last, font = curve.points[-1], theme.font("small", bold=True)
             text = curve.end_text(self._request.quantity)
-            self._end = HaloText(text, theme.color("text"), theme.color("panel"), font, (1, 1))
+            above, below = (self._crossed(last, text, side) for side in (-1, 1))
+            anchor = (1, 1 if above <= below else 0)
+            self._end = HaloText(text, theme.color("text"), theme.color("panel"), font, anchor)
             self._end.setPos(place(last.x), self._up(last.y))
             self._end.setZValue(20)
             self.plot.addItem(self._end)
+
+    def _seen_at(self, point: PlotPoint) -> QPointF:
+        """Where a point lies in the plot, in pixels."""
+        return self.plot.box.mapViewToScene(QPointF(place(point.x), self._up(point.y)))
+
+    def _crossed(self, end: PlotPoint, words: str, side: int) -> int:
+        """Through how much of what is written at a point, above (-1) or below, curves run."""
+        metrics, at = QFontMetricsF(current_theme().font("small", bold=True)), self._seen_at(end)
+        across = np.linspace(at.x() - metrics.horizontalAdvance(words), at.x(), 12)
+        near = at.y() + side * _CLEAR
+        top, bottom = sorted((near, near + side * metrics.height()))
+        found = 0 if bottom <= self.plot.box.sceneBoundingRect().bottom() else len(across)
+        for curve in self.curves:
+            seen = [self._seen_at(point) for point in curve.points]
+            x, y = [one.x() for one in seen], [one.y() for one in seen]
+            down = np.interp(across, x, y, left=np.nan, right=np.nan)
+            found += int(np.count_nonzero((down > top) & (down < bottom)))
+        return found
 
     def draw(self) -> None:
         request, theme = self._request, current_theme()

@@ -142,6 +142,7 @@ class Caption(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._lines = 1
         self._most: int | None = None
+        self._least = 1
 
     def text(self) -> str:
         return self._text
@@ -175,8 +176,9 @@ class Caption(QLabel):
         if event.size().width() != event.oldSize().width():
             self._take(self._wanted())
 
-    def may_take(self, lines: int) -> None:
-        self._most = lines
+    def may_take(self, lines: int, least: int = 1) -> None:
+        """Take as many lines at most, and at `least` that many also where the sentence is short."""
+        self._most, self._least = lines, least
         self._take(self._wanted())
 
     def most_lines(self) -> int:
@@ -191,7 +193,7 @@ class Caption(QLabel):
             return 1
         digit = QFontMetricsF(self.font()).horizontalAdvance("0")
         narrow = self.width() < self.NARROW * digit * 1.25
-        return max(min(2 if narrow else 1, most), len(self._wrap(most)))
+        return max(min(2 if narrow else 1, most), self._least, len(self._wrap(most)))
 
     def _take(self, lines: int) -> None:
         if lines != self._lines:

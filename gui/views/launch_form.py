@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +40,7 @@ from gui.scenes.numbers_and_sentences import clipped, in_window
 from gui.scenes.session import Session
 from gui.scenes.shortened_names import told_apart
 from gui.views.buttons_and_choices import Segmented, StopSlider, StopSpin, icon_button, name_choices
-from gui.views.captions_and_panels import AtLowerEdge, Fields
+from gui.views.captions_and_panels import AtLowerEdge, Caption, Fields
 from gui.views.subject_and_device import Choice
 
 if TYPE_CHECKING:
@@ -622,6 +621,7 @@ class FileForm(Fields):
 
 DEBOUNCE_MS = 120
 FACTS = 3  # lines that have room without a field moving for them
+MOST_FACTS = 12
 
 
 class ConfigurationForm(QWidget):
@@ -648,8 +648,10 @@ class ConfigurationForm(QWidget):
         self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
         self._over: AtLowerEdge | None = None  # where the error stands, if not below the fields
-        self.facts = styled_label(role="dim", wrap=True)
-        self.facts.setAlignment(Qt.AlignmentFlag.AlignTop)
+        # A caption asks for its lines at its width; for a wrapped label's the layout takes room
+        # from the rows above, below what they need at least.
+        self.facts = Caption(role="dim")
+        self.facts.may_take(MOST_FACTS, FACTS)
         self.progress = QProgressBar(textVisible=False, maximum=1000)
         self.progress.setToolTip("Recording; Ctrl+. stops it")
         policy = self.progress.sizePolicy()
@@ -778,9 +780,6 @@ class ConfigurationForm(QWidget):
 
     def restyle(self) -> None:
         set_icon(self.reset, "reset", size=16)
-        line = QFontMetricsF(current_theme().font()).lineSpacing()
-        self.facts.setMinimumHeight(math.ceil(FACTS * line) + 1)
-        self.facts.setIndent(self.facts.indent())  # else Qt keeps the height that it hinted before
         self.knobs.restyle()
         if self._rows is not None:
             self._rows.restyle()

@@ -22,7 +22,8 @@ WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
 VALUE_WIDTH = 21.0  # pixels that a value of two figures needs across
 READ_FROM = 23.0, 12.0  # pixels across and down, in 10 pt type, from which all values are read
 SCROLLED_TO = 28.0, 14.0  # the cells of what scrolls because they would be smaller
-LEAST_SIGHT = 0.28  # of the rows and columns that scroll; of more, the whole is shown instead
+LEAST_SIGHT = 1 / 3  # of the rows and columns that scroll; of more, the whole is shown instead
+LARGE_TYPE = 1.5  # times 10 pt; the rest of the window grows with larger type: less is enough then
 AMPLE_WIDTH = 4.4  # pixels a point beyond which a cell need not be wider than it is high
 MOST_STRETCH = 2.4
 
@@ -142,11 +143,12 @@ class MatrixLayout:
         return int((width - fixed_x) / wide), int((height - fixed_y) / high)
 
     def can_scroll(self, width: float, height: float) -> bool:
-        """Whether enough would be in sight; the same for every text size, which only shows less."""
+        """Whether enough would be in sight, counted in cells of 10 pt type: larger shows less."""
         fixed_x, fixed_y = (side / type_scale() for side in self.extent(0.0))
         across, down = (width - fixed_x) / SCROLLED_TO[0], (height - fixed_y) / SCROLLED_TO[1]
         wide, high = sum(self._widths), sum(self._heights)
-        return across >= LEAST_SIGHT * wide and down >= LEAST_SIGHT * high
+        least = LEAST_SIGHT / max(type_scale() / LARGE_TYPE, 1.0)
+        return across >= least * wide and down >= least * high
 
     def placed(
         self, place: tuple[int, int], cell: tuple[float, float], about: QPointF, like: Transform

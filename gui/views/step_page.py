@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -121,17 +122,15 @@ class StepPage(PageWidget, QMainWindow):
         self.shared, self.source = self.view(SharedView), self.view(SourceView)
         self.ptx, self.phases = self.view(PtxView), self.view(PhaseView)
         self.counters = self.view(CountersView)
-        self.take(self._make_docks())
+        self._make_docks()
         session.offered["view"] = ("", *self.docks)
-        for dock in self.docks.values():
-            dock.visibilityChanged.connect(lambda on, dock=dock: self._on_visible(dock, on))
         session.view_changed.connect(self._bring)
         session.changed.connect(self._on_changed)
         session.breakpoints_changed.connect(lambda _: self._count_tabs())
         session.step_changed.connect(self._on_step)
         self.arrange(layout_for(self.size(), *units()))
 
-    def _make_docks(self) -> Iterator[ViewDock]:
+    def _make_docks(self) -> None:
         self._follow = []
         for name, view in self.views.items():
             row, controls = self._rows[name], tuple(getattr(view, "controls", ()))
@@ -139,7 +138,14 @@ class StepPage(PageWidget, QMainWindow):
                 self._follow.append(_follow_button(self.session))
                 controls = (self._follow[-1], *controls)
             caption = getattr(view, "caption", None)
-            yield ViewDock(name, row.title, view, tab=row.tab, caption=caption, controls=controls)
+            dock = self.docks[name] = ViewDock(
+                name, row.title, view, tab=row.tab, caption=caption, controls=controls
+            )
+            dock.setParent(self)
+            dock.dockLocationChanged.connect(self._on_moved)
+            dock.topLevelChanged.connect(self._on_moved)
+            dock.toggleViewAction().triggered.connect(partial(self._on_toggled, name))
+            dock.visibilityChanged.connect(partial(self._on_visible, dock))
 
     def view(self, kind: type[View]) -> View:
         return next(view for view in self.views.values() if isinstance(view, kind))
@@ -156,16 +162,6 @@ class StepPage(PageWidget, QMainWindow):
                 dock.hide()
 
     # ---- where they lie
-
-    def take(self, docks: Iterable[ViewDock]) -> None:
-        self.docks = {dock.name: dock for dock in docks}
-        for dock in self.docks.values():
-            dock.setParent(self)
-            dock.dockLocationChanged.connect(self._on_moved)
-            dock.topLevelChanged.connect(self._on_moved)
-            dock.toggleViewAction().triggered.connect(
-                lambda on, name=dock.name: self._on_toggled(name, on)
-            )
 
     def reset_layout(self) -> None:
         self.put_back()

@@ -41,13 +41,14 @@ class VariableModel(RowModel[VariableRow]):
         same = across == self.across and len(rows) == len(self.rows)
         if not same:
             self.beginResetModel()
-        lane_before = self.lane
+        before, lane_before = self.rows, self.lane
         self.rows, self.across, self.lane = rows, across, lane
         self.HEADS = self.ACROSS if across else VariableModel.HEADS
         if not same:
             self.endResetModel()
             return
-        self._tell_changed(0, self.columnCount() - 1)
+        if rows != before or lane != lane_before:
+            self._tell_changed(0, self.columnCount() - 1)
         if across and lane != lane_before:
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP)
 

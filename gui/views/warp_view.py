@@ -34,6 +34,7 @@ from gui.scenes.veils_and_picks import Lit, Pick
 from gui.scenes.warp_lanes import (
     LineStrip,
     WarpScene,
+    is_scene_of,
     warp_scene,
     why_empty,
     without_faults,
@@ -805,6 +806,8 @@ class WarpView(PointedView):
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
         self.scene: WarpScene | None = None  # None before the first access
+        self._laid_out: tuple[WarpScene, QRectF, str, WarpGeometry] | None = None
+        """Which scene, where, and in which theme: laying out many lines takes milliseconds."""
         self._kept = Pixmaps()
         self.own: OwnScene | None = None
         """What is drawn where the step accesses constant or local memory."""
@@ -828,11 +831,15 @@ class WarpView(PointedView):
             block, step, warp = self.session.block_trace, self.session.step, self.session.warp
             trace = self.session.trace
             self.own = own_scene(trace, block, step, warp) if trace and block else None
-            self.scene = warp_scene(block, step, warp) if block and block.n_steps else None
             if names & {"trace", "block", "veiled", "answered"}:
                 self._kept.forget()
-            if self.scene is not None and self.session.hides("findings"):
-                self.scene = without_faults(self.scene)
+                self.scene = None
+            if block is None or not block.n_steps:
+                self.scene = None
+            elif self.scene is None or not is_scene_of(self.scene, block, step, warp):
+                self.scene = warp_scene(block, step, warp)
+                if self.scene is not None and self.session.hides("findings"):
+                    self.scene = without_faults(self.scene)
             words = "" if trace is not None else self.session.trouble
             said = self.scene.caption if self.scene else words
             said = said if self.own is None else self.own.caption
@@ -851,9 +858,13 @@ class WarpView(PointedView):
         return why_empty(session.block_trace, session.step, session.warp)
 
     def geometry_now(self) -> WarpGeometry | None:
-        if self.scene is None:
+        scene, box, theme = self.scene, self.inner(), current_theme()
+        if scene is None:
             return None
-        return warp_geometry(self.scene, self.inner(), current_theme())
+        known = self._laid_out
+        if known is None or known[0] is not scene or known[1:3] != (box, theme.key):
+            known = self._laid_out = scene, box, theme.key, warp_geometry(scene, box, theme)
+        return known[3]
 
     # ---- drawing
 

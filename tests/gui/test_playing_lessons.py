@@ -507,3 +507,14 @@ def test_why_explains_the_question_and_only_once_it_is_answered(window, qtbot):
     teaching.go(1)
     asked(window, qtbot)
     assert not explaining.panel.isVisible()
+
+
+def test_why_explains_what_is_looked_at_where_the_answer_has_no_figures(window, qtbot):
+    teaching = begun(window, qtbot, "1B", at=9)
+    asked(window, qtbot)
+    answered(window, qtbot)
+    qtbot.waitUntil(lambda: not window.recorder.worker.busy, timeout=MOST_MS)
+    teaching.panel.why_button.click()
+    qtbot.waitUntil(lambda: window.session.question is not None, timeout=MOST_MS)
+    assert not isinstance(window.session.question, OfQuestion)
+    assert window.explaining.panel.explanation.sections

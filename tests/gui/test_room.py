@@ -116,6 +116,14 @@ def test_larger_text_makes_larger_numbers_and_never_none(filled, qtbot):
 
 
 @pytest.mark.slow
+def test_all_of_a_product_is_shown_where_less_than_a_third_could_be_read(filled, qtbot):
+    filled.resize(1920, 1080)
+    canvas = filled.step_page.matrices
+    qtbot.waitUntil(lambda: canvas.width() > 700)
+    qtbot.waitUntil(lambda: [(g.rows, g.columns) for g in canvas.grids] == [(32, 32)] * 3)
+
+
+@pytest.mark.slow
 def test_fit_shows_all_and_then_what_can_be_read(filled, qtbot):
     filled.session.update(view="Matrices", large=True)
     wear(filled, 130)

@@ -103,6 +103,26 @@ SCREENS = [QSize(1366, 768), QSize(1280, 800), QSize(1920, 1080)]
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("text", [100, 150, 200])
+def test_nothing_in_the_left_column_is_crushed(window, qtbot, text):
+    """Where the type leaves it too little room, the column scrolls."""
+    window.resize(1366, 740)
+    window.session.text_size = text
+    form = window.form
+    form.show_rung(load_ladder()["coalesced"])
+    form.show_facts("8 blocks of 128 threads, 1024 threads in all; all run and counted.")
+    if window.left.isHidden():
+        window.left_column.toggle()
+    qtbot.waitUntil(window.left.isVisible)
+    qtbot.wait(100)
+    rows = [form.mapping, form.inputs, form.facts, form.fields, window.selection]
+    rows += [form.mapping.ways, window.ladder_panel]
+    for row in rows:
+        assert row.height() >= row.minimumSizeHint().height(), row
+    assert (window.left.verticalScrollBar().maximum() > 0) == (text > 100)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", theme_names())
 def test_every_tab_is_whole_on_a_screen(window, trace, qtbot, theme):
     window.session.trace = trace

@@ -401,7 +401,9 @@ def _extreme(x: Array) -> Array:
 def _is_hard(nearest: Array, *operands: Array) -> Array:
     """Where a transformation may fail: a value overflows, vanishes, or is extreme."""
     product = operands[0] * operands[1] if len(operands) == 3 else nearest
-    vanished = np.logical_and.reduce([product == 0, *(o != 0 for o in operands[:2])])
+    vanished = product == 0
+    for factor in operands[:2]:
+        vanished = vanished & (factor != 0)
     found = vanished | np.isinf(nearest) | np.isinf(product)
     for value in (product, nearest, *operands):
         found = found | _extreme(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import tracemalloc
 
@@ -52,6 +53,25 @@ def run(body: str, **options):
     source = THREE + KERNEL + "    " + body + "\n}\n"
     arguments = {"out": np.zeros(128, np.int32), "n": np.int32(7)}
     return trace_of(source, arguments, block=40, **options)
+
+
+def test_who_waits_gets_its_turn_at_the_same_instruction_however_fast_the_machine_is(
+    monkeypatch,
+) -> None:
+    """How often the clock is looked at depends on it; whose turn it is does not."""
+    body = """volatile int* flag = out; if (t == 0) {
+        for (int i = 0; i < 3000; i++) if (!flag[1]) n = i;
+        out[2] = n;
+    } """
+    monkeypatch.setattr("core.emulator.scheduling.FAIR", 9000)
+    turns = []
+    for seconds in (1e-7, 0.013, 0.7):  # between two looks
+        clock = itertools.count(step=seconds)
+        monkeypatch.setattr("core.emulator.budget.time.perf_counter", clock.__next__)
+        trace = run(body + "else if (t == 33) out[1] = 1;")
+        turns.append(int(trace.outputs["out"][2]))
+    assert 100 < turns[0] < 2999
+    assert set(turns) == {turns[0]}
 
 
 @pytest.mark.slow

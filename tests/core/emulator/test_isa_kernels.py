@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 
+from core.compiler.compile_ptx_and_cubin import BuildKind
 from core.compiler.compile_request import compile_request
 from core.compiler.requests_and_answers import ARCHITECTURE, Request
 from core.emulator.decode import decode
@@ -37,6 +39,14 @@ CASES = [
 ]
 
 
+@cache
+def written_by(name: str, kernel: str, kind: BuildKind) -> np.ndarray:
+    """What a launch wrote; several tests look at the same one."""
+    written = slots(run(name, kernel, kind))
+    written.flags.writeable = False
+    return written
+
+
 def test_the_set_is_large() -> None:
     assert len(CASES) >= 60
 
@@ -48,7 +58,7 @@ def test_equals_the_hardware(name, kernel, kind) -> None:
         pytest.skip("CUDA's headers are not installed: pip install -e '.[headers]'")
     builds = HARDWARE["kernels"][name][kernel]
     expected = builds.get("both") or builds[kind]
-    written = slots(run(name, kernel, kind))
+    written = written_by(name, kernel, kind)
     wrong = [
         int(slot)
         for slot, digest in expected.items()
@@ -127,7 +137,7 @@ SINGLE = {
     "kind", [pytest.param("as_written", marks=pytest.mark.slow), "as_compiled"]
 )
 def test_single_precision_functions(kind) -> None:
-    written = slots(run("floats", "mathf", kind))
+    written = written_by("floats", "mathf", kind)
     a, b = column(3, "f4"), column(2, "f4")
     with np.errstate(all="ignore"):
         for slot, function in SINGLE.items():
@@ -136,7 +146,7 @@ def test_single_precision_functions(kind) -> None:
 
 @pytest.mark.slow
 def test_double_precision_functions() -> None:
-    written = slots(run("floats", "mathd", "as_compiled"))
+    written = written_by("floats", "mathd", "as_compiled")
     a, b = column(13, "f8"), column(12, "f8")
     with np.errstate(all="ignore"):
         for slot, function in SINGLE.items():
@@ -146,7 +156,7 @@ def test_double_precision_functions() -> None:
 
 def test_approximate_instructions() -> None:
     """The errors that the PTX ISA allows: 2 ulp at most for these, relative."""
-    written = slots(run("floats", "approx", "as_compiled"))
+    written = written_by("floats", "approx", "as_compiled")
     a, b = column(3, "f4"), column(2, "f4")
     functions = {
         0: np.exp2(a), 1: np.log2(a), 4: 1 / a, 5: 1 / np.sqrt(a), 6: np.sqrt(a), 7: np.tanh(a),

@@ -9,7 +9,7 @@ from core.lessons.lesson import Choice, Edit, Number
 from core.lessons.lesson_check import check_lesson
 from core.lessons.lesson_expressions import LessonError
 from core.lessons.lesson_files import inside, must_include_nothing_else, read_lesson
-from core.links import parse_link
+from core.links import pack, parse_link
 from tests.core.lessons.lesson_texts import GOOD, KERNEL, LADDER, write_lesson
 
 
@@ -32,6 +32,8 @@ def test_a_lesson_of_ones_own_is_read_and_passes(tmp_path):
         ('title = "Strides"', "title = 3", "`title` is a text"),
         ("[[step]]", "[[steps]]", "not valid TOML"),
         ("copy_stride?", "copy_strides?", "names no kernel"),
+        ("stride=2", "stride=2&vs=./own.cu", "leads to a source of one's own"),
+        ("stride=2", f"stride=2&vs=copy_stride&vs.source={pack('int i;')}", "of one's own"),
         ("stride=2", "strid=2", "sets `strid`"),
         ("stride=2", "stride=0", "too small"),
         ("stride=2", "stride=two", "whole number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -89,10 +90,11 @@ OPTIONS = """import argparse
 k = cp.RawKernel(code, "k")
 def rows_of(x):
     rows, cols = x.shape
-    k((rows,), (128,), (x, x, np.int32(cols)))
+    k((rows,), (128,), (x, unknown.size, np.int32(cols)))
 parser = argparse.ArgumentParser()
 parser.add_argument("-r", "--row-count", type=int, default=50)
 parser.add_argument("--cols", type=int, default=777)
+parser.add_argument("--size", type=int, default=9)
 args = parser.parse_args()
 rows_of(cp.random.rand(args.row_count, args.cols, dtype=cp.float32))
 """
@@ -104,7 +106,7 @@ def test_numbers_of_the_command_line_are_their_defaults():
     at = lines.index("int rows = option_row_count;")
     assert lines[at + 1 : at + 3] == [
         "int cols = option_cols;",
-        "k<<<dim3(rows), dim3(128), 0>>>(x, x, cols);",
+        "k<<<dim3(rows), dim3(128), 0>>>(x, unknown, cols);",
     ]
 
 
@@ -140,3 +142,74 @@ def test_the_cells_of_a_notebook_go_together():
 def test_what_launches_nothing_is_no_host_code(text):
     assert host_code(text, "k.py") == ""
     assert host_code(text, "k.ipynb") == ""
+
+
+@pytest.mark.parametrize(
+    "doubled",
+    ["n = n + n", "s = (s[0] * s[1], s[0] * s[1])", "x = cp.zeros((x.size, x.size))"],
+)
+def test_numbers_that_double_each_other_end(doubled):
+    text = 'k = cp.RawKernel(f"""__global__ {n}""", "k")\nn = 3\ns = (n, n)\nx = cp.zeros(s)\n'
+    found = host_code(f"{text}{20 * f'{doubled}{chr(10)}'}k((1,), (64,), (x, n))\n", "k.py")
+    assert "k<<<dim3(1), dim3(64), 0>>>(" in found
+    assert len(found) < 50_000
+
+
+def test_functions_that_call_functions_many_times_over_end():
+    calls = 40 * "    {}()\n"
+    functions = "".join(
+        f"def {name}():\n{calls.format(*40 * called)}"
+        for name, called in (("a", "b"), ("b", "c"), ("c", "d"))
+    )
+    launch = "def d():\n    k((1,), (64,), (3,))\n"
+    found = host_code(f"k = cp.RawKernel(code, 'k')\n{functions}{launch}a()\n", "k.py")
+    assert 1 <= found.count("<<<") <= 20_000
+
+
+def test_nothing_is_said_of_the_style_of_a_users_python():
+    text = "k = cp.RawKernel(code, 'k')\npattern = '\\d'\nk((1,), (64,), (3,))\n"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert "<<<" in host_code(text, "k.py")
+    assert not said
+
+
+LAUNCH = "k = cp.RawKernel(code, 'k')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("n = 4\ndef f(n):\n    m = n\nf(7)\nk((n,), (64,), (n,))",
+         "k<<<dim3(n), dim3(64), 0>>>(n);"),
+        ("n = 4\ndef f(n):\n    m = n\nf(7)\nk((n,), (64,), (n,))", "int n_1 = 7;"),
+        ("def f(m, n):\n    k((m,), (n,), (3,))\nn, m = 8, 9\nf(n, m)",
+         "k<<<dim3(m_2), dim3(n_3), 0>>>(3);"),
+        ("def f(n):\n    return cp.zeros(n), n + 1\na, m = f(64)\nk((1,), (m,), (a,))",
+         "dim3(m), 0>>>(a);"),
+        ("def f():\n    global n\n    n = 3\nf()\nk((n,), (1,), (n,))",
+         "k<<<dim3(n), dim3(1), 0>>>(n);"),
+        ("a = cp.zeros((4, 5))\nm, n = a.shape\nk((m,), (n,), (a,))",
+         "k<<<dim3(m), dim3(n), 0>>>(a);"),
+    ],
+)  # fmt: skip
+def test_each_function_has_variables_of_its_own(text, said):
+    assert said in host_code(f"{LAUNCH}{text}\n", "k.py")
+
+
+@pytest.mark.parametrize(
+    ("made", "nbytes"),
+    [
+        ("cp.zeros(n, cp.float32)", "((n) * 4)"),
+        ("cp.full((n, 3), 1, np.int16)", "((n * 3) * 2)"),
+        ("cp.zeros(n, real)", "((n) * 4)"),
+        ("cp.zeros_like(cp.zeros(n), real)", "((n) * 4)"),
+        ("cp.random.rand(*shape)", "((n * 3) * 8)"),
+        ("cp.arange(2, n, dtype=real)", "(((n - 2)) * 4)"),
+        ("cp.zeros(n, kind_of(n))", ""),
+    ],
+)
+def test_bytes_of_an_array(made, nbytes):
+    text = f"n = 64\nreal = np.float32\nshape = (n, 3)\na = {made}\nk((1,), (1,), (a,))\n"
+    found = host_code(LAUNCH + text, "k.py")
+    assert (f"cudaMalloc(&a, {nbytes});" if nbytes else "(unknown);") in found

@@ -145,6 +145,42 @@ def test_plain_stores_into_two_buffers():
     assert [m.stages for m in fills(found, "read")] == [(i % 2,) for i in range(5)]
 
 
+WAITS_FOR_ALL = """extern "C" __global__ void turned(const float *in, float *out, int n)
+{
+    __shared__ float part[2][32];
+    int t = threadIdx.x;
+    float sum = 0;
+    for (int i = 0; i < n; ++i) {
+        unsigned to = (unsigned)__cvta_generic_to_shared(&part[i % 2][t]);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(in + 32 * i + t));
+        COMMIT
+        asm volatile("cp.async.wait_all;");
+        __syncthreads();
+        sum += part[i % 2][31 - t];
+        __syncthreads();
+    }
+    out[t] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("commit", ["", 'asm volatile("cp.async.commit_group;");'])
+def test_a_wait_for_all_awaits_copies_that_no_group_has_yet(commit):
+    rng = np.random.default_rng(6)
+    arguments = (
+        ArrayArgument("in", rng.random(5 * 32, np.float32), "input"),
+        ArrayArgument("out", np.zeros(32, np.float32), "output"),
+        ScalarArgument("n", np.int32(5)),
+    )
+    source = WAITS_FOR_ALL.replace("COMMIT", commit)
+    found = made(
+        record(Workload("t", source, "t.cu", "turned", Launch(Dim3(1), Dim3(32), arguments)))
+    )
+    waits = [place for place, m in enumerate(found.moments) if m.kind == "await"]
+    assert [filling.ready for filling in found.fillings] == waits
+    assert len(waits) == 5
+
+
 def test_a_read_that_does_not_wait_comes_before_its_filling_is_there():
     work = LADDER["tma_pipeline"].workload(m=64, n=64, k=200)
     wrong = work.source.replace("phase / STAGES % 2", "(phase / STAGES + 1) % 2")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -94,3 +96,41 @@ def test_a_variable_that_is_gone_has_not_just_changed():
         block = run(source, output)
         for step in range(block.n_steps):
             assert not [v for v in block.variables(step, 2) if v.changed and v.value is None]
+
+
+def test_several_threads_of_the_application_ask_for_variables_at_once() -> None:
+    """The window, and what writes a page to replay: each is told what the other's leaves alone."""
+    source = """
+    __global__ void k(const float* x, float* y, int n)
+    {
+        float a[64];
+        for (int j = 0; j < 64; ++j)
+            a[j] = j;
+        for (int j = 0; j < 64; ++j)
+            a[j] += 1;
+        y[threadIdx.x] = a[n];
+    }
+    """
+    block = run(source)
+    steps = range(0, block.n_steps, 7)
+    wanted = [block.variables(step, 1) for step in steps]
+    found: list[list[bool]] = [[], []]
+
+    def ask(said: list[bool], places: list[int]) -> None:
+        said += [block.variables(steps[at], 1) == wanted[at] for at in places * 5]
+
+    forth = list(range(len(steps)))
+    threads = [
+        threading.Thread(target=ask, args=pair)
+        for pair in zip(found, (forth, forth[::-1]), strict=True)
+    ]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [[True] * 5 * len(steps)] * 2

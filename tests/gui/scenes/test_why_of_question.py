@@ -65,5 +65,11 @@ def test_an_answer_that_asks_for_each_lane_is_cut(explained):
     assert len(found) == MOST_FIGURES
 
 
-def test_a_kernel_that_was_to_be_built_has_no_figure(explained):
+def test_a_kernel_that_was_to_be_built_and_plain_arithmetic_have_no_figure(explained):
     assert explained("1A.15") is None
+    assert explained("1B.10") is None  # built of lines in order
+    assert explained("4B.7") is None  # 24.9 / 1.1
+
+
+def test_a_figure_without_anything_says_so(explained):
+    assert "Stored by (thread 1) = nothing" in headings(explained("1B.13"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QToolButton
 
@@ -17,7 +17,7 @@ from gui.background import close_workers
 from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
-from gui.views.benchmark_plot import LaunchPlot
+from gui.views.benchmark_plot import LaunchPlot, place
 from gui.views.benchmark_view import BenchmarkView, FileDialog
 from gui.views.captions_and_panels import Caption
 from gui.views.subject_and_device import ScrolledPage
@@ -468,6 +468,26 @@ def test_simple_shows_the_kernel_its_neighbours_and_the_library(qtbot, ladder):
     session.everything = True
     qtbot.waitUntil(lambda: not table.isColumnHidden(3))
     view.shut_down()
+
+
+@pytest.mark.parametrize("high", [620, 760, 900])
+def test_no_other_curve_runs_through_what_is_written_at_an_end(qtbot, ladder, high):
+    session = Session()
+    session.configuration = Configuration("coalesced", dict(ladder["coalesced"].defaults))
+    view = BenchmarkView(session, ladder, lambda number: NoGpu())
+    qtbot.addWidget(view)
+    view.resize(1100, high)
+    view.show()
+    plot = view.curves.plot
+    qtbot.waitUntil(lambda: plot._end is not None and plot.plot.box.width() > 200)
+    words = plot._end.mapRectToScene(plot._end.boundingRect()).adjusted(5, 5, -5, -5)
+    assert words.width() > 60
+    for curve in plot.curves:
+        at = [QPointF(place(point.x), plot._up(point.y)) for point in curve.points]
+        points = [plot.plot.box.mapViewToScene(point) for point in at]
+        seen = np.linspace(max(words.left(), points[0].x()), min(words.right(), points[-1].x()))
+        down = np.interp(seen, [point.x() for point in points], [point.y() for point in points])
+        assert not ((down > words.top()) & (down < words.bottom())).any(), curve.key
 
 
 def test_every_curve_is_named_beside_its_end(qtbot, ladder):

@@ -283,6 +283,31 @@ class TestWarpStrip:
                 assert all(line.box.right() <= right + 3 for line in found.strip), width
                 view.close()
 
+    def test_lines_are_laid_out_once_for_an_access_and_anew_for_another(self, qtbot, qapp):
+        view, found = self.geometry(qtbot, (420, 260), coalesced=False)
+        session, scene = view.session, view.scene
+        view.point_at(found.lanes[3].center())
+        assert view.geometry_now() is found
+        session.thread = 5
+        assert view.scene is scene
+        assert view.geometry_now() is found
+        view.resize(500, 300)
+        assert view.geometry_now().figures.width() > found.figures.width()
+        session.step = accesses(session, "A")[1]
+        assert view.scene is not scene
+        view.close()
+
+    def test_steps_without_an_access_keep_what_is_shown_of_the_one_before(self, qtbot, qapp):
+        session, view = show(qtbot, WarpView, aat(64, 32, recorded=[0]), (640, 520))
+        session.step = accesses(session, "t", "store")[0]  # of shared memory
+        scene = view.scene
+        assert not scene.live
+        session.step += 1
+        assert view.scene is scene
+        session.step = scene.step
+        assert view.scene.live
+        view.close()
+
     def test_many_lines_have_their_lanes_beside_them(self, qtbot, qapp):
         view, found = self.geometry(qtbot, (420, 260), coalesced=False)
         assert found.labelled

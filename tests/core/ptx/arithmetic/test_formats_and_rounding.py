@@ -256,6 +256,20 @@ def test_directed_rounding(mode, kind) -> None:
     assert got.tolist() == [directed(x * y + z, got.dtype, mode) for x, y, z in rows]
 
 
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+def test_directed_rounding_with_a_constant(mode) -> None:
+    """A constant has one place for all threads."""
+    a, third = numbers("f64", 1), Fraction(1 / 3)
+    for name, function in (("add", operator.add), ("sub", operator.sub), ("mul", operator.mul),
+                           ("div", operator.truediv)):  # fmt: skip
+        for first, second in (("{a}", f"{1 / 3!r}"), (f"{1 / 3!r}", "{a}")):
+            got = evaluate(f"{name}.{mode}.f64 {{d}}, {first}, {second};", "f64", a=("f64", a))
+            pairs = [(x, third) if first == "{a}" else (third, x) for x in map(Fraction, a)]
+            assert got.tolist() == [directed(function(*p), got.dtype, mode) for p in pairs], name
+    got = evaluate(f"fma.{mode}.f64 {{d}}, {{a}}, {1 / 3!r}, 3.0;", "f64", a=("f64", a))
+    assert got.tolist() == [directed(x * third + 3, got.dtype, mode) for x in map(Fraction, a)]
+
+
 def pieces(values: list[int], place: int) -> tuple[str, list[int]]:
     return "u32", [v >> 32 * place & 0xFFFFFFFF for v in values]
 
