@@ -138,3 +138,44 @@ def test_nothing_is_said_of_the_style_of_a_users_python():
         warnings.simplefilter("always")
         assert "<<<" in host_code(text, "k.py")
     assert not said
+
+
+LAUNCH = "k = cp.RawKernel(code, 'k')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("n = 4\ndef f(n):\n    m = n\nf(7)\nk((n,), (64,), (n,))",
+         "k<<<dim3(n), dim3(64), 0>>>(n);"),
+        ("n = 4\ndef f(n):\n    m = n\nf(7)\nk((n,), (64,), (n,))", "int n_1 = 7;"),
+        ("def f(m, n):\n    k((m,), (n,), (3,))\nn, m = 8, 9\nf(n, m)",
+         "k<<<dim3(m_2), dim3(n_3), 0>>>(3);"),
+        ("def f(n):\n    return cp.zeros(n), n + 1\na, m = f(64)\nk((1,), (m,), (a,))",
+         "dim3(m), 0>>>(a);"),
+        ("def f():\n    global n\n    n = 3\nf()\nk((n,), (1,), (n,))",
+         "k<<<dim3(n), dim3(1), 0>>>(n);"),
+        ("a = cp.zeros((4, 5))\nm, n = a.shape\nk((m,), (n,), (a,))",
+         "k<<<dim3(m), dim3(n), 0>>>(a);"),
+    ],
+)  # fmt: skip
+def test_each_function_has_variables_of_its_own(text, said):
+    assert said in host_code(f"{LAUNCH}{text}\n", "k.py")
+
+
+@pytest.mark.parametrize(
+    ("made", "nbytes"),
+    [
+        ("cp.zeros(n, cp.float32)", "((n) * 4)"),
+        ("cp.full((n, 3), 1, np.int16)", "((n * 3) * 2)"),
+        ("cp.zeros(n, real)", "((n) * 4)"),
+        ("cp.zeros_like(cp.zeros(n), real)", "((n) * 4)"),
+        ("cp.random.rand(*shape)", "((n * 3) * 8)"),
+        ("cp.arange(2, n, dtype=real)", "(((n - 2)) * 4)"),
+        ("cp.zeros(n, kind_of(n))", ""),
+    ],
+)
+def test_bytes_of_an_array(made, nbytes):
+    text = f"n = 64\nreal = np.float32\nshape = (n, 3)\na = {made}\nk((1,), (1,), (a,))\n"
+    found = host_code(LAUNCH + text, "k.py")
+    assert (f"cudaMalloc(&a, {nbytes});" if nbytes else "(unknown);") in found
