@@ -66,7 +66,7 @@ def cuda_within(text: str, name: str) -> str:
             f"{name} holds no CUDA source: no cell, and no string between triple quotes, has a "
             "__global__ function. "
             + (
-                f"It names {named[1]}: trace that file."
+                f"It names {named[1]}: open that file."
                 if named
                 else "A kernel of Numba or Triton opens as the PTX that it compiles to."
             )

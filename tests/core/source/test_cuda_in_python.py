@@ -149,7 +149,7 @@ def test_a_word_that_fills_a_line_takes_no_time():
 
 def test_a_python_file_that_reads_its_kernels_says_which_file_to_trace():
     text = 'code = (Path(__file__).parent / "kernels" / "ops.cu").read_text()\n'
-    with pytest.raises(TilescopeError, match=r"It names ops\.cu: trace that file\."):
+    with pytest.raises(TilescopeError, match=r"It names ops\.cu: open that file\."):
         cuda_within(text, "k.py")
 
 
