@@ -39,7 +39,8 @@ _PAIR = re.compile(  # `tile=TILE`, `tile: int = 16` or `"tile": TILE`
 )
 _ESCAPED = re.compile(r"\\([\\\"'])")
 _INSERTED = re.compile(r"\{\{|\}\}|\{([\w *+/()-]+)\}")  # of an f-string
-_FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})")  # and of a Template
+_FORMATTED = re.compile(r"(?:%\(|\$\{)(\w+)(?:\)[sdi]|\})|\$(\w+)")  # and of a Template
+_REPLACED = re.compile(r"\.replace\(\s*[\"'](\w+)[\"']\s*,")
 _NAMED = re.compile(r"[\"']([\w./-]{1,99}\.(?:cu|cuh|ptx))[\"']")
 _BY_NAME = re.compile(r"\b(\w{1,99})\.format\b")
 _ASSIGNED = re.compile(r"(\w+)[ \t]*=[ \t\n(\\]*$")  # in front of a string
@@ -93,6 +94,7 @@ def _in_strings(text: str) -> list[str]:
     """The strings with CUDA code, and between them blank lines for all else."""
     known = _values(text)
     passed, by_name = {**known, **_passed(text, known)}, {*_BY_NAME.findall(text)}
+    replaced = _replaced(text, known)
     parts, at = [], 0
     for found in _STRING.finditer(text):
         if found[2] is None:
@@ -106,7 +108,9 @@ def _in_strings(text: str) -> list[str]:
             inside = _INSERTED.sub(partial(_inserted, passed), inside)
         if "%(" in inside:
             inside = inside.replace("%%", "%")
-        inside = _FORMATTED.sub(lambda m: passed.get(m[1], m[1]), inside)
+        inside = _FORMATTED.sub(partial(_formatted, passed), inside)
+        for name, value in replaced.items():
+            inside = re.sub(rf"\b{name}\b", value, inside)
         if _OF_CUDA.search(inside):
             parts += ["\n" * text.count("\n", at, found.start(3)), inside]
             at = found.end(3)
@@ -130,10 +134,24 @@ def _passed(text: str, known: Mapping[str, str]) -> dict[str, str]:
     """What `% {"tile": TILE}`, `.format(tile=TILE)` and Template's `substitute` give names."""
     found = dict[str, str]()
     for gives in islice(_GIVES.finditer(text), _MOST_GIVEN):
-        inside = text[gives.end() : gives.end() + _LONGEST_GIVEN]
-        inside = inside[: closing(inside, 0, "{}" if gives[1] else "()")]
+        inside = _inside(text, gives.end(), "{}" if gives[1] else "()")
         for name, value in _pairs(inside, known):
             found.setdefault(name, value)
+    return found
+
+
+def _inside(text: str, start: int, brackets: str) -> str:
+    """What stands in brackets that open before a place."""
+    near = text[start : start + _LONGEST_GIVEN]
+    return near[: closing(near, 0, brackets)]
+
+
+def _replaced(text: str, known: Mapping[str, str]) -> dict[str, str]:
+    """What `.replace("TILE", str(TILE))` puts in place of words."""
+    found = dict[str, str]()
+    for words in islice(_REPLACED.finditer(text), _MOST_GIVEN):
+        value = _inside(text, words.end(), "()")
+        found = {**dict(_pairs(f"{words[1]}={value}", known)), **found}
     return found
 
 
@@ -144,11 +162,13 @@ def _pairs(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             continue
         name = pair[1] or pair[2]
         quoted = re.fullmatch(r"([\"'])([\w ]+)\1", pair[3])
-        plain = re.fullmatch(r"(?:str|int)\(([^()]+)\)|([\w *+/()-]+)", pair[3])
+        plain = re.fullmatch(r"(?:str|int)\(([^()]+)\)|([\w. *+/()-]+)", pair[3])
         if quoted:
             yield name, quoted[2]
         elif plain:
-            value = plain[1] or plain[2]
+            value = re.sub(
+                r"\b[A-Za-z_]\w*\.(?=[A-Za-z_])", "", plain[1] or plain[2]
+            )  # `self.TILE`
             if {*re.findall(r"[A-Za-z_]\w*", value)} <= known.keys():
                 yield name, _computed(known, value)
 
@@ -165,6 +185,11 @@ def _inserted(known: Mapping[str, str], braces: re.Match[str]) -> str:
     if not braces[1]:
         return braces[0][0]
     return _computed(known, braces[1])
+
+
+def _formatted(known: Mapping[str, str], found: re.Match[str]) -> str:
+    """What a name in `%(…)s`, `${…}` or `$…` stands for; itself, if nothing says that."""
+    return known.get(found[2], found[0]) if found[2] else known.get(found[1], found[1])
 
 
 def _computed(known: Mapping[str, str], text: str) -> str:

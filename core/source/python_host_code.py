@@ -48,6 +48,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.RShift: ">>",
 }
 _MAKES_KERNEL = {"RawKernel": 1, "get_function": 0}  # which argument is the name
+_FORMATS = ("format", "format_map", "substitute", "safe_substitute", "replace")
 _UNKNOWN = "unknown"  # no such variable is declared
 _DEEPEST_CALL = 4
 _MOST_STATEMENTS = 20_000  # run, behind which no function is entered any more
@@ -481,7 +482,7 @@ def _names_in_texts(tree: ast.AST) -> Iterator[str]:
         within: Iterable[ast.AST] = ()
         if isinstance(node, ast.JoinedStr) and "__" in ast.unparse(node):
             within = [node]
-        elif isinstance(node, ast.Call) and _last(node.func) in ("format", "substitute"):
+        elif isinstance(node, ast.Call) and _last(node.func) in _FORMATS:
             within = (*node.args, *node.keywords)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             within = [node.right] if isinstance(_constant(node.left), str) else []

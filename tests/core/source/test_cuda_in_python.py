@@ -47,6 +47,8 @@ def test_what_python_puts_into_a_string_is_there():
 MOST_S = 5.0  # of a processor, which took 19 where each letter of a word could begin a string
 PLAIN = "__global__ void k(%(kind)s *x) { x[0] = %(tile)d; }"
 OF_TEMPLATE = "__global__ void k(${kind} *x) { x[0] = ${tile}; }"
+OF_WORDS = "__global__ void k($kind *x) { x[0] = $tile; }"
+WITH_WORDS = "__global__ void k(KIND *x) { x[0] = TILE; }"
 IN_BRACES = "__global__ void k({kind} *x) {{ x[0] = {tile}; }}"
 
 
@@ -58,6 +60,9 @@ IN_BRACES = "__global__ void k({kind} *x) {{ x[0] = {tile}; }}"
         f'T = 16\ns = Template("""{OF_TEMPLATE}""")\ns.substitute(kind="float", tile=str(T))\n',
         f'N = 16\ndef f(n, tile: int = N, kind="float"):\n    return f"""{IN_BRACES}"""\n',
         f'def f():\n    tile = 16\n    kind = "float"\n    return f"""{IN_BRACES}"""\n',
+        f'class K:\n    T = 16\n    S = Template("""{OF_WORDS}""")\n    def f(self, kind="float"):'
+        "\n        return self.S.substitute(kind=kind, tile=self.T)\n",
+        f'TILE = 16\ns = """{WITH_WORDS}""".replace("TILE", str(TILE)).replace("KIND", "float")\n',
         f'CODE = """{IN_BRACES}"""\nmake(CODE.format(kind="float", tile=16))\n',
     ],
 )

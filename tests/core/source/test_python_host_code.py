@@ -83,6 +83,8 @@ def test_a_number_that_stands_in_the_kernels_text_stays():
     assert "int N" not in host_code(text, "k.py")
     other = text.replace('f"""', '"""').replace('""", "k")', '""".format(N=N), "k")')
     assert "int N" not in host_code(other, "k.py")
+    replaced = other.replace(".format(N=N)", '.replace("{N}", str(N))')
+    assert "int N" not in host_code(replaced, "k.py")
     assert "int N = 4096;" in host_code(text.replace("{N}", "0"), "k.py")
 
 
