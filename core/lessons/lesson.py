@@ -230,6 +230,12 @@ class Lesson:
     before: tuple[str, ...] = ()  # lessons that come first
     text: str = ""  # what it follows
 
+    @property
+    def heading(self) -> str:
+        """Its name and title; the title alone where that begins with the name."""
+        named = self.title.lower().startswith(self.name.lower())
+        return self.title if named else f"{self.name}  {self.title}"
+
     def __getitem__(self, name: str) -> Step:
         """The step of that name; KeyError if there is none."""
         for step in self.steps:

@@ -2,8 +2,8 @@
 
 What reads host programs then makes a launch of CuPy's or PyCUDA's small as it does one of a .cu
 file. Only what is plain is translated: numbers, shapes and their arithmetic. A function that the
-file calls stands where it is called; branches and loops run once. All else is left out, so that
-what rests on it is unknown.
+file calls stands where it is called, with variables of its own; branches and loops run once. All
+else is left out, so that what rests on it is unknown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import ast
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 _BYTES = {
     **dict.fromkeys(("bool", "bool_", "int8", "uint8", "byte"), 1),
@@ -22,11 +25,16 @@ _BYTES = {
     "complex128": 16,
 }
 _OF_SHAPE = {"zeros", "ones", "empty", "full", "random", "standard_normal"}
-_OF_EXTENTS = {"rand", "randn", "arange"}
+_OF_EXTENTS = {"rand", "randn"}
 _OF_SIZE = {"randint", "uniform", "normal", "integers"}  # behind the limits
 _ALIKE = {
     *("zeros_like", "ones_like", "empty_like", "full_like", "asarray", "array", "to_gpu"),
     *("ascontiguousarray", "to_device", "In", "Out", "InOut"),
+}
+_PLACES_OF_TYPES = {  # among the arguments
+    **dict.fromkeys(("zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like"), 1),
+    **dict.fromkeys(("asarray", "array", "ascontiguousarray", "standard_normal"), 1),
+    **dict.fromkeys(("full", "full_like"), 2),
 }
 _METHODS = {"astype", "copy", "ravel", "flatten", "get", "reshape"}
 _FUNCTIONS = {"ceil": "ceil", "floor": "floor", "sqrt": "sqrt", "min": "min", "max": "max"}
@@ -40,6 +48,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.RShift: ">>",
 }
 _MAKES_KERNEL = {"RawKernel": 1, "get_function": 0}  # which argument is the name
+_FORMATS = ("format", "format_map", "substitute", "safe_substitute", "replace")
 _UNKNOWN = "unknown"  # no such variable is declared
 _DEEPEST_CALL = 4
 _MOST_STATEMENTS = 20_000  # run, behind which no function is entered any more
@@ -76,6 +85,26 @@ def _cells(text: str) -> str:
     return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
 
 
+@dataclass(frozen=True)
+class _Value:
+    """What an expression is, as far as it is known: one of these, or nothing."""
+
+    number: str
+    is_float: bool
+    array: _Array | None
+    sizes: list[str]
+    nbytes: int  # of the type's values
+    kernel: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is one of them."""
+        return bool(self.number or self.array or self.sizes or self.nbytes or self.kernel)
+
+
+_NOTHING = _Value("", False, None, [], 0, "")
+
+
 class _Host:
     """The statements of a file as lines of C++."""
 
@@ -83,17 +112,34 @@ class _Host:
         self.lines: list[str] = []
         self.launches = False
         self._functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
-        self._in_kernels = {*_names_in_kernels(tree)}  # in their texts: these keep their values
+        self._globals = {name: _globals(one) for name, one in self._functions.items()}
+        self._in_kernels = _names_in_kernels(tree)  # in their texts: these keep their values
         self._numbers: dict[str, str] = {}
         self._tuples: dict[str, list[str]] = {}
         self._arrays: dict[str, _Array] = {}
         self._kernels: dict[str, str] = {}
+        self._types: dict[str, int] = {}  # of elements, in bytes
+        self._pointers: dict[str, str] = {}  # what arrays are called in C++
+        self._names: dict[str, str] = {}  # in C++, of the variables of this function
+        self._taken: set[str] = set()
+        self._returned: list[_Value] = []
         self._entered: set[str] = set()
         self._statements = 0
+        self._holders = {*_option_holders(tree)}
+        self._options = {name: self._option(name, value) for name, value in _options(tree)}
         self._run(tree.body, 0)
         for function in self._functions.values():
             if function.name not in self._entered:
                 self._enter(function, (), (), 0)
+
+    def _option(self, name: str, value: float) -> str:
+        """What stands for a number of the command line: a variable, but in kernels' texts."""
+        if name in self._in_kernels:
+            return str(value)
+        kind = "double" if isinstance(value, float) else "int"
+        self.lines.append(f"{kind} option_{name} = {value};")
+        self._taken.add(f"option_{name}")
+        return f"option_{name}"
 
     # Statements.
 
@@ -107,7 +153,11 @@ class _Host:
             elif isinstance(statement, ast.AugAssign):
                 whole = ast.BinOp(_read(statement.target), statement.op, statement.value)
                 self._assign(statement.target, whole, depth)
-            elif isinstance(statement, ast.Expr | ast.Return) and statement.value is not None:
+            elif isinstance(statement, ast.Return) and (value := statement.value) is not None:
+                self._call(value, depth)
+                parts = value.elts if isinstance(value, ast.Tuple) else [value]
+                self._returned = [self._value(part) for part in parts]
+            elif isinstance(statement, ast.Expr):
                 self._call(statement.value, depth)
             elif not isinstance(statement, ast.FunctionDef | ast.ClassDef):
                 for inner in ("body", "orelse", "finalbody"):
@@ -117,42 +167,75 @@ class _Host:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for one, part in zip(target.elts, value.elts, strict=False):
                 self._assign(one, part, depth)
-        elif isinstance(target, ast.Name):
-            self._set(target.id, value, depth)
-        else:
-            self._call(value, depth)
-
-    def _set(self, name: str, value: ast.expr, depth: int) -> None:
-        number, array = self._number(value), self._array(value)
-        sizes = self._sizes(value) if isinstance(value, ast.Tuple) else []
-        for known in (self._tuples, self._arrays, self._kernels):
-            known.pop(name, None)
-        if number:
-            is_new, self._numbers[name] = name not in self._numbers, name
-            if name in self._in_kernels:
-                self._numbers[name] = number
-            else:
-                kind = "double" if isinstance(_constant(value), float) else "int"
-                self.lines.append(f"{kind} {name} = {number};" if is_new else f"{name} = {number};")
-        elif array:
-            self._arrays[name] = array
-            self.lines.append(f"char *{name}; cudaMalloc(&{name}, {_nbytes(array)});")
-        elif sizes:
-            self._tuples[name] = sizes
-        elif kernel := self._kernel(value):
-            self._kernels[name] = kernel
-        else:
-            self._numbers.pop(name, None)
-            self._call(value, depth)
-
-    def _call(self, value: ast.expr, depth: int) -> None:
-        """A launch, or a function of the file's own."""
-        if not isinstance(value, ast.Call):
             return
+        known = self._value(value)
+        returned = [] if known.is_known else self._call(value, depth)
+        names, values = [target], returned or [known]
+        if isinstance(target, ast.Tuple):
+            names, sizes = target.elts, self._sizes(value)  # `rows, columns = a.shape`
+            values = [replace(_NOTHING, number=size) for size in sizes] or returned
+        if len(values) != len(names):
+            values = [_NOTHING] * len(names)
+        for name, found in zip(names, values, strict=True):
+            if isinstance(name, ast.Name):
+                self._set(name.id, found)
+
+    def _value(self, value: ast.expr) -> _Value:
+        is_type = isinstance(value, ast.Name | ast.Attribute)
+        return _Value(
+            self._number(value),
+            isinstance(_constant(value), float),
+            self._array(value),
+            self._sizes(value) if isinstance(value, ast.Tuple) else [],
+            self._bytes_of(value) if is_type else 0,
+            self._kernel(value),
+        )
+
+    def _set(self, name: str, value: _Value) -> None:
+        is_new = name not in self._names or name not in self._numbers
+        for known in self._known():
+            known.pop(name, None)
+        number = value.number
+        if number and name in self._in_kernels:
+            self._numbers[name] = number
+        elif number:
+            own = self._numbers[name] = self._named(name)
+            kind = "double" if value.is_float else "int"
+            self.lines.append(f"{kind} {own} = {number};" if is_new else f"{own} = {number};")
+        elif value.array:
+            own = self._pointers[name] = self._named(name)
+            self._arrays[name] = value.array
+            self.lines.append(f"char *{own}; cudaMalloc(&{own}, {_nbytes(value.array)});")
+        elif value.sizes:
+            self._tuples[name] = value.sizes
+        elif value.nbytes:
+            self._types[name] = value.nbytes
+        elif value.kernel:
+            self._kernels[name] = value.kernel
+
+    def _known(self) -> tuple[dict[str, Any], ...]:
+        arrays = self._arrays, self._pointers
+        return self._numbers, self._tuples, *arrays, self._kernels, self._types
+
+    def _named(self, name: str) -> str:
+        """What a variable of this function is called in C++: other functions may have one, too."""
+        if name not in self._names:
+            own = name
+            while own in self._taken:
+                own = f"{own}_{len(self._taken)}"
+            self._names[name] = own
+            self._taken.add(own)
+        return self._names[name]
+
+    def _call(self, value: ast.expr, depth: int) -> list[_Value]:
+        """A launch, or a function of the file's own, which may return values."""
+        if not isinstance(value, ast.Call):
+            return []
         if kernel := self._kernel(value.func):
             self._launch(kernel, value)
         elif isinstance(value.func, ast.Name) and value.func.id in self._functions:
-            self._enter(self._functions[value.func.id], value.args, value.keywords, depth)
+            return self._enter(self._functions[value.func.id], value.args, value.keywords, depth)
+        return []
 
     def _enter(
         self,
@@ -160,20 +243,34 @@ class _Host:
         given: Sequence[ast.expr],
         named: Sequence[ast.keyword],
         depth: int,
-    ) -> None:
+    ) -> list[_Value]:
         if depth >= _DEEPEST_CALL or self._statements > _MOST_STATEMENTS:
-            return
+            return []
         self._entered.add(function.name)
         formals = [one.arg for one in function.args.args]
         defaults = function.args.defaults
         values = dict(zip(formals[len(formals) - len(defaults) :], defaults, strict=True))
         values |= dict(zip(formals, given, strict=False))
         values |= {one.arg: one.value for one in named if one.arg in formals}
-        for name in formals:
-            is_same = isinstance(one := values.get(name), ast.Name) and one.id == name
-            if name in values and not is_same:
-                self._set(name, values[name], depth)
+        passed = {
+            name: self._value(one)
+            for name, one in values.items()
+            if not isinstance(one, ast.Name) or one.id != name
+        }
+        outer, names = [dict(known) for known in self._known()], self._names
+        self._names, self._returned = {}, []
+        for name, one in passed.items():
+            self._set(name, one)
         self._run(function.body, depth + 1)
+        shared = self._globals[function.name]
+        for known, before in zip(self._known(), outer, strict=True):
+            kept = {name: known[name] for name in shared & known.keys()}
+            own = {name: value for name, value in before.items() if name not in shared}
+            known.clear()
+            known.update({**own, **kept})
+        self._names = names
+        returned, self._returned = self._returned, []
+        return returned
 
     def _launch(self, kernel: str, call: ast.Call) -> None:
         named = {one.arg: one.value for one in call.keywords}
@@ -194,7 +291,7 @@ class _Host:
         if isinstance(value, ast.Call) and value.args and _last(value.func) in _ALIKE:
             value = value.args[0]  # drv.In(a)
         if isinstance(value, ast.Name) and value.id in self._arrays:
-            return value.id
+            return self._pointers[value.id]
         return self._number(value) or _UNKNOWN
 
     def _kernel(self, value: ast.expr) -> str:
@@ -240,6 +337,8 @@ class _Host:
                 return f"(({number} + {by} - 1) / {by})" if number and by else ""  # -(-n // 256)
             number = self._number(inner)
             return f"(-{number})" if number else ""
+        if isinstance(value, ast.Attribute) and _last(value.value) in self._holders:
+            return self._options.get(value.attr, "")  # `args.rows`
         if isinstance(value, ast.Attribute) and value.attr in ("size", "nbytes"):
             array = self._array(value.value)
             return "" if not array else _nbytes(array) if value.attr == "nbytes" else _count(array)
@@ -282,17 +381,19 @@ class _Host:
             return None
         name, named = _last(value.func), {one.arg: one.value for one in value.keywords}
         first = value.args[0] if value.args else None
-        nbytes = _BYTES.get(_last(named.get("dtype")), _DEFAULT_BYTES)
+        at = _PLACES_OF_TYPES.get(name, len(value.args))
+        kind = named.get("dtype", value.args[at] if at < len(value.args) else None)
+        nbytes = _DEFAULT_BYTES if kind is None else self._bytes_of(kind)
         if name in _METHODS and isinstance(value.func, ast.Attribute):
             if (own := self._array(value.func.value)) is None:
                 return None
             if name == "astype":
-                return own[0], _BYTES.get(_last(first or named.get("dtype")), own[1])
+                return own[0], self._bytes_of(first or kind) or own[1]
             shape = self._extents(value.args) if name == "reshape" else []
             return (shape, own[1]) if shape and "(-1)" not in shape else ([_count(own)], own[1])
         if name in _ALIKE and first is not None:
             own = self._array(first)
-            return (own[0], nbytes if "dtype" in named else own[1]) if own else None
+            return (own[0], own[1] if kind is None else nbytes) if own and nbytes else None
         if name == "mem_alloc" and first is not None:
             size = self._number(first)
             return ([size], 1) if size else None
@@ -300,29 +401,98 @@ class _Host:
             shape = self._sizes(named.get("shape", named.get("size", first)))
         elif name in _OF_EXTENTS:
             shape = self._extents(value.args)
+        elif name == "arange":
+            shape = self._sizes(ast.Tuple([_difference(value.args)]) if value.args else None)
         elif name in _OF_SIZE:
             shape = self._sizes(named.get("size", value.args[2] if len(value.args) > 2 else None))
         else:
             return None
-        return (shape, nbytes) if shape else None
+        return (shape, nbytes) if shape and nbytes else None
+
+    def _bytes_of(self, kind: ast.expr | None) -> int:
+        """The bytes of a type's values; 0: not known."""
+        name = _last(kind)
+        return _BYTES.get(name, self._types.get(name, 0))
 
     def _extents(self, given: Sequence[ast.expr]) -> list[str]:
         """A shape that is given as one tuple, or as several numbers."""
-        return self._sizes(given[0] if len(given) == 1 else ast.Tuple([*given]))
+        one = given[0] if len(given) == 1 else ast.Tuple([*given])
+        return self._sizes(one.value if isinstance(one, ast.Starred) else one)
 
 
-def _names_in_kernels(tree: ast.AST) -> Iterator[str]:
-    """The variables whose values Python puts into texts that may be kernels'."""
+def _options(tree: ast.AST) -> Iterator[tuple[str, float]]:
+    """The numbers that `add_argument("--rows", default=50)` of argparse has without any given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last(node.func) == "add_argument":
+            named = {one.arg: one.value for one in node.keywords}
+            default, own = _constant(named.get("default")), _constant(named.get("dest"))
+            flags = [said for one in node.args if isinstance(said := _constant(one), str)]
+            names = [own] if isinstance(own, str) else sorted(flags, key=len)[-1:]
+            if isinstance(default, int | float) and not isinstance(default, bool):
+                plain = (name.lstrip("-").replace("-", "_") for name in names)
+                yield from ((name, default) for name in plain if name.isidentifier())
+
+
+def _option_holders(tree: ast.AST) -> Iterator[str]:
+    """The variables that hold what `parse_args` returns."""
+    for node in ast.walk(tree):
+        called = node.value if isinstance(node, ast.Assign) else None
+        makes = _last(called.func) if isinstance(called, ast.Call) else ""
+        if isinstance(node, ast.Assign) and makes in ("parse_args", "parse_known_args"):
+            yield from (name for target in node.targets for name in _names(target))
+
+
+def _names_in_kernels(tree: ast.AST) -> set[str]:
+    """The variables whose values Python puts into texts that may be kernels', also by others."""
+    found = {*_names_in_texts(tree)}
+    sources = [*_what_names_are(tree)]
+    for _ in range(_DEEPEST_CALL):
+        found |= {name for target, names in sources if target in found for name in names}
+    return found
+
+
+def _what_names_are(tree: ast.AST) -> Iterator[tuple[str, set[str]]]:
+    """What variables and parameters are made of, by name."""
+    for node in ast.walk(tree):
+        values: list[tuple[str, ast.expr]] = []
+        if isinstance(node, ast.Assign):
+            values = [(one.id, node.value) for one in node.targets if isinstance(one, ast.Name)]
+        elif isinstance(node, ast.FunctionDef):
+            defaults = node.args.defaults
+            formals = node.args.args[len(node.args.args) - len(defaults) :]
+            values = [(one.arg, value) for one, value in zip(formals, defaults, strict=True)]
+        elif isinstance(node, ast.Call):
+            values = [(one.arg, one.value) for one in node.keywords if one.arg]
+        for name, value in values:
+            yield name, {*_names(value)}
+
+
+def _names(value: ast.AST) -> Iterator[str]:
+    """The variables in an expression, and what it takes of objects (`args.tile`)."""
+    for one in ast.walk(value):
+        if isinstance(one, ast.Name):
+            yield one.id
+        elif isinstance(one, ast.Attribute):
+            yield one.attr
+
+
+def _names_in_texts(tree: ast.AST) -> Iterator[str]:
+    """The variables that stand in an f-string, or in what formats a string."""
     for node in ast.walk(tree):
         within: Iterable[ast.AST] = ()
         if isinstance(node, ast.JoinedStr) and "__" in ast.unparse(node):
             within = [node]
-        elif isinstance(node, ast.Call) and _last(node.func) in ("format", "substitute"):
+        elif isinstance(node, ast.Call) and _last(node.func) in _FORMATS:
             within = (*node.args, *node.keywords)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             within = [node.right] if isinstance(_constant(node.left), str) else []
         for part in within:
-            yield from (one.id for one in ast.walk(part) if isinstance(one, ast.Name))
+            yield from _names(part)
+
+
+def _globals(function: ast.FunctionDef) -> frozenset[str]:
+    said = (one.names for one in ast.walk(function) if isinstance(one, ast.Global))
+    return frozenset(chain.from_iterable(said))
 
 
 def _read(target: ast.expr) -> ast.expr:
@@ -334,7 +504,14 @@ def _negated(value: ast.expr) -> ast.expr | None:
     return value.operand if isinstance(value, ast.UnaryOp) and is_negated else None
 
 
-def _constant(value: ast.expr) -> object:
+def _difference(limits: Sequence[ast.expr]) -> ast.expr:
+    """How many numbers a range has, of one or two limits; with a step it is not known."""
+    if len(limits) == 1:
+        return limits[0]
+    return ast.BinOp(limits[1], ast.Sub(), limits[0]) if len(limits) == 2 else ast.Constant(None)
+
+
+def _constant(value: ast.expr | None) -> object:
     return value.value if isinstance(value, ast.Constant) else None
 
 

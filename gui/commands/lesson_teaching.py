@@ -251,10 +251,8 @@ class Teaching(QObject):
 
         assert self.progress is not None
         questions = tuple(Again(lesson, step, {}) for step in lesson.steps)
-        named = lesson.title.lower().startswith(lesson.name.lower())
-        title = lesson.title if named else f"{lesson.name}  {lesson.title}"
         at = min(max(at, 0), len(questions) - 1)
-        self._sit(Sitting(title, questions, self.progress.seed, at=at))
+        self._sit(Sitting(lesson.heading, questions, self.progress.seed, at=at))
 
     def _sit(self, sitting: Sitting) -> None:
         self.sitting = sitting

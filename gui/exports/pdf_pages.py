@@ -67,19 +67,22 @@ body{font-size:9pt} td,th{padding:2px 6px} th{text-align:left;font-weight:600}
 class Piece:
     """What stands together on one page: a text as HTML, and a picture below it.
 
-    `new_page` begins one; `close`: no gap is left above.
+    `new_page` begins one; `close`: no gap is left above. `foot`, if any, is what the pages that
+    begin from here on say at their foot.
     """
 
     html: str
     picture: QImage | None = None
     new_page: bool = False
     close: bool = False
+    foot: str = ""
 
 
 class Sheet:
     """Lays pieces below each other on pages of A4. Needs a QGuiApplication."""
 
-    def __init__(self, title: str, style: str = STYLE) -> None:
+    def __init__(self, title: str, style: str = STYLE, foot: str = "") -> None:
+        """`foot`: what its pages say at their foot, if that is not the title."""
         load_fonts()
         QEventLoop()  # gives a worker's thread the timers that QTextDocument starts
         self._style = style
@@ -92,7 +95,7 @@ class Sheet:
         self._writer.setPageMargins(margins, QPageLayout.Unit.Millimeter)
         self._writer.setResolution(RESOLUTION)
         self._width, self._height = float(self._writer.width()), float(self._writer.height())
-        self._title, self._page, self._y = title, 1, 0.0
+        self._foot, self._page, self._y = foot or title, 1, 0.0
         self._font = QFont("Inter", 10)
         for feature in UNREADABLE:
             self._font.setFeature(QFont.Tag(feature), 0)
@@ -101,6 +104,7 @@ class Sheet:
 
     def add(self, piece: Piece) -> None:
         """Put a piece below the last one, or on the next page."""
+        self._foot = piece.foot or self._foot
         text = self._text(piece.html)
         height, gap = text.size().height(), 0.0 if piece.close else self._mm(3)
         height += 0 if piece.picture is None else self._mm(2)
@@ -173,7 +177,7 @@ class Sheet:
         self._number_page()
 
     def _number_page(self) -> None:
-        foot = self._text(f"<p class='small'>{escape(self._title)}, page {self._page}</p>")
+        foot = self._text(f"<p class='small'>{escape(self._foot)}, page {self._page}</p>")
         self._painter.save()
         self._painter.translate(0, self._height + self._mm(FOOT_MM) - foot.size().height() / 2)
         foot.drawContents(self._painter)

@@ -52,8 +52,7 @@ def export(lessons: Sequence[Lesson], kind: str, seed: int, out: Path) -> None:
 
 def pdf_of(lessons: Sequence[Lesson], seed: int) -> bytes:
     """The worksheet as a PDF file. Raises TilescopeError where a step cannot be worked out."""
-    title = ", ".join(f"{lesson.name} {lesson.title}" for lesson in lessons)
-    sheet = Sheet(title)
+    sheet = Sheet(", ".join(lesson.heading for lesson in lessons), foot=lessons[0].heading)
     for piece in pieces(lessons, seed):
         sheet.add(piece)
     return sheet.data()
@@ -65,25 +64,28 @@ def pieces(lessons: Sequence[Lesson], seed: int) -> Iterator[Piece]:
     for place, lesson in enumerate(lessons):
         recorder = Recorder(lesson.ladder)
         posed = [pose(lesson, step, recorder, seed=seed, in_window=False) for step in lesson.steps]
+        heading = escape(lesson.heading).replace("  ", "&nbsp;&nbsp;")
         yield Piece(
-            f"<h1>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h1>"
+            f"<h1>{heading}</h1>"
             f"<p>{_code(lesson.aim)}</p><p class='name'>Name: ______________________________</p>"
             f"<p class='small'>{_code(LINKS)}</p>",
             new_page=place > 0,
+            foot=lesson.heading,
         )
         # A kernel whose lines a question asks for is printed for no other one.
         asked = {one.source for one in posed if "source" in one.step.veil}
         printed = dict.fromkeys(asked - {one.source for one in posed if one.goals}, "")
-        heading = f"<h2>{escape(lesson.name)}&nbsp;&nbsp;{escape(lesson.title)}</h2>"
+        above = f"<h2>{heading}</h2>"
         for one in posed:
             source = source_of(one)
             if source and source not in printed:
                 printed[source] = one.step.name
                 yield from _listing(f"The source of {one.link.rung}", numbered(source))
             yield Piece(_question(one, printed.get(source, "")), picture_of(one))
-            key += _key(one, heading)
-            heading = ""
-    yield Piece("<h1>Key</h1>", new_page=True)
+            key += _key(one, above)
+            above = ""
+    foot = "Key" if len(lessons) > 1 else ""
+    yield Piece("<h1>Key</h1>", new_page=True, foot=foot)
     yield from key
 
 

@@ -90,6 +90,7 @@ class ProseLabel(QLabel):
         super().__init__()
         self.setProperty("role", role)
         self.setWordWrap(True)
+        self.setIndent(0)  # else a padded label begins further right, and asks for a line too many
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.LinksAccessibleByMouse)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)

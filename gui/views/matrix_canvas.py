@@ -29,7 +29,7 @@ from gui.scenes.session import Session
 from gui.scenes.veils_and_picks import Lit, Pick
 from gui.views.buttons_and_choices import Segmented, action_button
 from gui.views.drawing_tools import Pixmaps, nothing
-from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side, title_widths
+from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, mark_side
 from gui.views.matrix_layout import (
     READ_FROM,
     SCROLLED_TO,
@@ -37,6 +37,7 @@ from gui.views.matrix_layout import (
     MatrixLayout,
     Transform,
     arranged,
+    title_widths,
 )
 from gui.views.question_in_views import draw_lit, draw_lit_legend, legend_box
 from gui.views.session_view import PointedView

@@ -24,7 +24,7 @@ from gui.scenes.names_of_elements_and_threads import (
     elements_name,
     name_of_thread,
 )
-from gui.scenes.numbers_and_sentences import decimals_of, grouped, plural, value_text
+from gui.scenes.numbers_and_sentences import decimals_of, plural, value_text
 from gui.scenes.room_beyond_arrays import reaches_of
 from gui.scenes.session import Session
 from gui.views.drawing_tools import (
@@ -47,7 +47,7 @@ from gui.views.drawing_tools import (
     upright_texts,
     write,
 )
-from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
+from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform, size_words, title_widths
 from gui.views.question_in_views import draw_veil
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
@@ -251,20 +251,6 @@ def _value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
 def mark_side(theme: Theme) -> float:
     """The side of the question mark beside an array whose marks are veiled."""
     return 1.5 * QFontMetricsF(theme.font("body", bold=True)).height()
-
-
-def _size_words(grid: Grid) -> str:
-    """A grid's size as its title says it."""
-    if len(grid.array.shape) == 1:
-        return plural(grid.size, "element")
-    sides = grid.array.shape if grid.plane is not None else grid.extent
-    return " × ".join(grouped(n) for n in sides)
-
-
-def title_widths(grid: Grid, theme: Theme) -> tuple[float, float]:
-    """Pixels that a grid's name and its size take, the gap before the size included."""
-    name = QFontMetricsF(theme.font("caption", bold=True)).horizontalAdvance(grid.label) + 2
-    return name, QFontMetricsF(theme.font("small")).horizontalAdvance(_size_words(grid)) + 8
 
 
 def _flat_of(grid: Grid, index: tuple[int, ...]) -> int:
@@ -484,7 +470,7 @@ class MatrixGround(MatrixDrawing):
         product = self.layout.grids[-1].place == (1, 1)
         for grid in self.layout.grids:
             box = self.layout.around(grid, self.view)
-            size, (name, wide) = _size_words(grid), title_widths(grid, self.theme)
+            size, (name, wide) = size_words(grid), title_widths(grid, self.theme)
             if product and grid.place != (1, 1):
                 top = box.top() - (index + line) / 2 - 2
                 left = box.left() - NAME_GAP - name - wide

@@ -10,13 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QFontMetricsF
 
-from gui.looks.theme import current_theme
+from gui.looks.theme import Theme, current_theme
 from gui.scenes.arrays_as_grids import Grid, Rect
+from gui.scenes.numbers_and_sentences import grouped, plural
 from gui.views.drawing_tools import Cells
 
 MAX_CELL = 7.2  # pixels for each point of the theme's type
 MIN_CELL = 0.02
+TITLE_GAP = 12.0  # pixels between the title of an array and that of the next beside it
 Grids = tuple[Grid, ...]
 WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
 VALUE_WIDTH = 21.0  # pixels that a value of two figures needs across
@@ -222,12 +225,30 @@ def arranged(grids: tuple[Grid, ...], margins: Margins, width: float, height: fl
         fixed_y, used_y = layout.extent(0.0)[1], layout.extent(1.0)[1]
         return min(layout._cell_for(width), (height - fixed_y) / (used_y - fixed_y))
 
+    # Titles take room too: where it is too little for them, the other way is better, if that fits.
+    is_wide = MatrixLayout(beside, margins).extent(0.0)[0] > width
+    if is_wide and MatrixLayout(below, margins).extent(0.0)[1] < height:
+        return below
     return beside if scale(beside) > 1.05 * scale(below) else below
 
 
+def size_words(grid: Grid) -> str:
+    """A grid's size as its title says it."""
+    if len(grid.array.shape) == 1:
+        return plural(grid.size, "element")
+    sides = grid.array.shape if grid.plane is not None else grid.extent
+    return " × ".join(grouped(n) for n in sides)
+
+
+def title_widths(grid: Grid, theme: Theme) -> tuple[float, float]:
+    """Pixels that a grid's name and its size take, the gap before the size included."""
+    name = QFontMetricsF(theme.font("caption", bold=True)).horizontalAdvance(grid.label) + 2
+    return name, QFontMetricsF(theme.font("small")).horizontalAdvance(size_words(grid)) + 8
+
+
 def _title_width(grid: Grid) -> float:
-    """About as many pixels as a grid's name and size take."""
-    return 9.0 * len(grid.label) + 7.0 * len(f"{grid.extent[0]} × {grid.extent[1]}") + 16.0
+    """As many pixels as a grid's name and size take, with a gap to the next."""
+    return sum(title_widths(grid, current_theme())) + TITLE_GAP
 
 
 def _stretch(scale: float, room: float) -> float:

@@ -83,7 +83,43 @@ def test_a_number_that_stands_in_the_kernels_text_stays():
     assert "int N" not in host_code(text, "k.py")
     other = text.replace('f"""', '"""').replace('""", "k")', '""".format(N=N), "k")')
     assert "int N" not in host_code(other, "k.py")
+    replaced = other.replace(".format(N=N)", '.replace("{N}", str(N))')
+    assert "int N" not in host_code(replaced, "k.py")
     assert "int N = 4096;" in host_code(text.replace("{N}", "0"), "k.py")
+
+
+OPTIONS = """import argparse
+k = cp.RawKernel(code, "k")
+def rows_of(x):
+    rows, cols = x.shape
+    k((rows,), (128,), (x, unknown.size, np.int32(cols)))
+parser = argparse.ArgumentParser()
+parser.add_argument("-r", "--row-count", type=int, default=50)
+parser.add_argument("--cols", type=int, default=777)
+parser.add_argument("--size", type=int, default=9)
+args = parser.parse_args()
+rows_of(cp.random.rand(args.row_count, args.cols, dtype=cp.float32))
+"""
+
+
+def test_numbers_of_the_command_line_are_their_defaults():
+    lines = host_code(OPTIONS, "k.py").splitlines()
+    assert {"int option_row_count = 50;", "int option_cols = 777;"} <= {*lines}
+    at = lines.index("int rows = option_row_count;")
+    assert lines[at + 1 : at + 3] == [
+        "int cols = option_cols;",
+        "k<<<dim3(rows), dim3(128), 0>>>(x, unknown, cols);",
+    ]
+
+
+def test_a_default_that_comes_into_the_kernels_text_stays():
+    body = "__global__ void k(float *x) {{ x[{radius} - 1] = 1; }}"
+    text = (
+        f'R = 4096\ndef make(radius=R):\n    return cp.RawKernel(f"""{body}""", "k")\n'
+        'k = cp.RawKernel(code, "k")\nk((1,), (1,), (cp.zeros(R),))\n'
+    )
+    assert "int R" not in host_code(text, "k.py")
+    assert "int R = 4096;" in host_code(text.replace("{radius}", "0"), "k.py")
 
 
 def test_the_cells_of_a_notebook_go_together():
@@ -138,3 +174,44 @@ def test_nothing_is_said_of_the_style_of_a_users_python():
         warnings.simplefilter("always")
         assert "<<<" in host_code(text, "k.py")
     assert not said
+
+
+LAUNCH = "k = cp.RawKernel(code, 'k')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("n = 4\ndef f(n):\n    m = n\nf(7)\nk((n,), (64,), (n,))",
+         "k<<<dim3(n), dim3(64), 0>>>(n);"),
+        ("n = 4\ndef f(n):\n    m = n\nf(7)\nk((n,), (64,), (n,))", "int n_1 = 7;"),
+        ("def f(m, n):\n    k((m,), (n,), (3,))\nn, m = 8, 9\nf(n, m)",
+         "k<<<dim3(m_2), dim3(n_3), 0>>>(3);"),
+        ("def f(n):\n    return cp.zeros(n), n + 1\na, m = f(64)\nk((1,), (m,), (a,))",
+         "dim3(m), 0>>>(a);"),
+        ("def f():\n    global n\n    n = 3\nf()\nk((n,), (1,), (n,))",
+         "k<<<dim3(n), dim3(1), 0>>>(n);"),
+        ("a = cp.zeros((4, 5))\nm, n = a.shape\nk((m,), (n,), (a,))",
+         "k<<<dim3(m), dim3(n), 0>>>(a);"),
+    ],
+)  # fmt: skip
+def test_each_function_has_variables_of_its_own(text, said):
+    assert said in host_code(f"{LAUNCH}{text}\n", "k.py")
+
+
+@pytest.mark.parametrize(
+    ("made", "nbytes"),
+    [
+        ("cp.zeros(n, cp.float32)", "((n) * 4)"),
+        ("cp.full((n, 3), 1, np.int16)", "((n * 3) * 2)"),
+        ("cp.zeros(n, real)", "((n) * 4)"),
+        ("cp.zeros_like(cp.zeros(n), real)", "((n) * 4)"),
+        ("cp.random.rand(*shape)", "((n * 3) * 8)"),
+        ("cp.arange(2, n, dtype=real)", "(((n - 2)) * 4)"),
+        ("cp.zeros(n, kind_of(n))", ""),
+    ],
+)
+def test_bytes_of_an_array(made, nbytes):
+    text = f"n = 64\nreal = np.float32\nshape = (n, 3)\na = {made}\nk((1,), (1,), (a,))\n"
+    found = host_code(LAUNCH + text, "k.py")
+    assert (f"cudaMalloc(&a, {nbytes});" if nbytes else "(unknown);") in found

@@ -4,6 +4,7 @@ import base64
 import io
 import re
 import zipfile
+from dataclasses import replace
 
 import pytest
 from pypdf import PdfReader
@@ -74,6 +75,19 @@ def test_a_worksheet_is_a_pdf_of_several_pages(qapp, tmp_path):
     assert data.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", data)) >= 2
     assert len(pdf_of([read_lesson(file)], 1)) > 1000
+
+
+def test_a_page_says_whose_it_is_at_its_foot(qapp, tmp_path):
+    """Its own lesson alone, however many lessons the worksheet has."""
+    lesson = read_lesson(write_lesson(tmp_path))
+    lessons = [replace(lesson, name=name, title=f"Title {name}") for name in ("L1", "L2")]
+    lessons.append(replace(lesson, name="more", title="More of them"))
+    apply_theme(qapp, "projector")
+    pages = PdfReader(io.BytesIO(pdf_of(lessons, 1))).pages
+    feet = [" ".join(page.extract_text().strip().splitlines()[0].split()) for page in pages]
+    assert all(foot.endswith(f", page {place}") for place, foot in enumerate(feet, 1))
+    whose = dict.fromkeys(foot.rpartition(",")[0] for foot in feet)
+    assert list(whose) == ["L1 Title L1", "L2 Title L2", "More of them", "Key"]
 
 
 @pytest.mark.slow

@@ -3,8 +3,10 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from gui.looks.style_sheet import rules
 from gui.looks.theme import apply_theme
 from gui.views.answer_fields import ChoiceField, OrderField
+from gui.views.glossary_words import ProseLabel
 
 DOWN, UP = Qt.Key.Key_Down, Qt.Key.Key_Up
 
@@ -59,3 +61,35 @@ def test_every_line_of_an_order_is_seen(qtbot, qapp):
     assert field.answer() == lines
     qtbot.keyClick(field.own, Qt.Key.Key_Delete)
     assert field.answer() == lines[1:]
+
+
+def inked_rows(label):
+    """From the first row of pixels with a letter in it to the last."""
+    image = label.grab().toImage()
+    ground = image.pixelColor(image.width() - 1, image.height() // 2)
+    inside = range(8, image.width() - 8)
+    found = [
+        y for y in range(image.height()) if any(image.pixelColor(x, y) != ground for x in inside)
+    ]
+    return found[-1] - found[0] + 1
+
+
+@pytest.mark.parametrize("role", ["choice", "goal", "hint"])
+def test_a_padded_label_has_no_empty_line(qtbot, qapp, role):
+    """It is as high as the lines that its words take at its width."""
+    theme = apply_theme(qapp, "light")
+    label = ProseLabel(role, "At most 4 sectors a request to A, B and C")
+    qtbot.addWidget(label)
+    label.setStyleSheet(rules(theme))
+    label.show()
+    label.setWordWrap(False)
+    whole = label.sizeHint()
+    label.setWordWrap(True)
+    seen = set()
+    for width in range(whole.width() - 14, whole.width() + 4):
+        high = label.heightForWidth(width)
+        label.resize(width, high)
+        wrapped = inked_rows(label) > 1.2 * label.fontMetrics().height()
+        assert wrapped == (high > whole.height()), width
+        seen.add(wrapped)
+    assert seen == {False, True}
