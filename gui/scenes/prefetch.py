@@ -43,8 +43,8 @@ class Standpoint:
 def look_ahead(trace: Trace, block: int, at: Standpoint | None = None) -> None:
     """Indexes a block's steps, phases and variables, and what is drawn of it first.
 
-    It is the first recorded one if that one was not recorded. Everything found is kept with the
-    record. Belongs into the thread that made the trace.
+    It is the first recorded one if that one was not recorded. What takes long to find is kept with
+    the record. Belongs into the thread that made the trace.
     """
     finding_rows(trace)
     outcome(trace)
