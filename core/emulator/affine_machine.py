@@ -443,7 +443,8 @@ class _Dependences:
     def refuse(self, op: Op, what: str, mark: Mark) -> DependsOnData:
         """The error of an instruction that needs what cannot be followed."""
         line = self.state.image.source_line(op.instruction.pc)
-        return DependsOnData(f"{what} of line {line} depends on {mark.value}")
+        where = f" of line {line}" if line else ""  # 0: the compiler's own
+        return DependsOnData(f"{what}{where} depends on {mark.value}")
 
     def check_guard(self, group: Group, op: Op, deps: list[Dependence]) -> None:
         """Raises `DependsOnData` where the instruction's guard cannot be followed."""
@@ -962,7 +963,8 @@ class AffineMachine(Machine):
 
     def _not_followed(self, op: Op) -> DependsOnData:
         line = self.state.image.source_line(op.instruction.pc)
-        return DependsOnData(f"`{op.instruction.opcode}` of line {line} is not followed")
+        where = f" of line {line}" if line else ""
+        return DependsOnData(f"`{op.instruction.opcode}`{where} is not followed")
 
     def _need_same(self, op: Op, dependence: Affine | Mark | None) -> None:
         if dependence is not None:

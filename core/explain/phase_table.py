@@ -55,17 +55,22 @@ class Column:
 
 
 class Spans:
-    """Places steps in columns. A column's key is its phase, or lies half way between two."""
+    """Places steps in columns.
+
+    A column's key is its phase's place among the block's, which need not have all numbers; or it
+    lies half way between two.
+    """
 
     def __init__(self, block: BlockTrace) -> None:
         self._phase, self._phases, self._end = block.phase, block.phases, block.n_steps - 1
+        self._places = {phase.index: place for place, phase in enumerate(block.phases)}
         self._filling = block.filling
 
     def key(self, step: int) -> float:
         """The key of a step's column."""
         phase = int(self._phase[step])
         if phase >= 0:
-            return float(phase)
+            return float(self._places[phase])
         return sum(p.first <= step for p in self._phases) - 0.5
 
     def column(self, key: float) -> Column:

@@ -380,7 +380,8 @@ def _shape(parameter: KernelParameter, text: str, extents: Extents) -> list[int]
 def _begins_rows(name: str, text: str) -> bool:
     """Whether elements begin rows of other arrays, each of which ends where the next one begins."""
     plain = re.escape(name)
-    for held in re.finditer(rf"\b(\w+)\s*=\s*{plain}\s*\[\s*([^\[\]]+?)\s*\]\s*[;,)]", text):
+    first = rf"\b(\w+)\s*=\s*{plain}\s*\[\s*([^\[\]]+?)\s*\]\s*(?:\+[^;,=\[\]]*)?[;,)]"  # `+ lane`
+    for held in re.finditer(first, text):
         behind = rf"\b{plain}\s*\[\s*{re.escape(held[2])}\s*\+\s*1\s*\]"
         used = rf"(?:\[[^\[\]]*|\bfor\s*\([^;]*=\s*)\b{held[1]}\b"
         if re.search(behind, text) and re.search(used, text[held.end() :]):

@@ -857,7 +857,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     names = kernel_names(with_defines(source, defines), _headers_text(source, asked))
     if asked.kernel and not _instances_of(asked.kernel, names):
         raise ArgumentError(
-            f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
+            f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names]) or 'none'}."
         )
     guess = guessed(source, asked)
     there = [name for name, _ in guess.launch.arguments]

@@ -102,6 +102,7 @@ _SETS_UP = re.compile(r"init|set|resize|alloc|create|config|reset", re.IGNORECAS
 _OF_TENSOR = re.compile(r"\w+\.(?:size\(-?\d\)|(?:sizes\(\)|shape)\[\d\]|numel\(\))")
 _CASTS = {"reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"}
 _VECTOR = re.compile(r"\w*(?:vector|Vector)")
+_MAKES_OBJECT = {"make_unique", "make_shared"}
 _MAKES = re.compile(r"make_[a-z]+([1-4])")
 LEAST = 32  # a smaller number is no size to halve
 LONGEST = 2000  # characters of an expression
@@ -775,7 +776,11 @@ class HostCode:
                 applied("*", number(frame), self._bytes_of_type(kind, frame))
             )
         given = node.child_by_field_name("arguments")
-        made = self._constructed(kind, arguments_of(given) if given is not None else [])
+        return self._newly_made(kind, arguments_of(given) if given is not None else [])
+
+    def _newly_made(self, kind: str, given: Sequence[Node]) -> Evaluate:
+        """`new Kind(given)`, `std::make_unique<Kind>(given)`."""
+        made = self._constructed(kind, given)
 
         def value(frame: Frame) -> Any:
             return Address(Cell(f"{frame.prefix}new {kind}", made(frame)))
@@ -870,6 +875,8 @@ class HostCode:
         template = split_template(written)[1]
         if name in _CASTS and len(given) == 1:
             return self.value(given[0])
+        if name in _MAKES_OBJECT and template in self._syntax.classes:
+            return self._newly_made(template, given)
         if name == "dim3" or _VECTOR.fullmatch(name):
             return self._constructed(written, given)
         if (made := _MAKES.fullmatch(name)) and len(given) == int(made[1]):

@@ -185,10 +185,10 @@ class HostProgram:
     @property
     def is_reached(self) -> bool:
         """Whether no condition around the launch is otherwise by what the program passes."""
-        asked = dict(self.conditions())
+        asked = dict(self._asked())
         values = self.before({}) if asked else None
         return values is None or all(
-            name in values.formals or values.numbers.get(name, wanted) == wanted
+            name in values.formals or values.value(name) in (None, wanted)
             for name, wanted in asked.items()
         )
 
@@ -197,6 +197,10 @@ class HostProgram:
 
         Of a variable that is tested for not being 0 only where it would be 0.
         """
+        return ((name, wanted) for name, wanted in self._asked() if name.isidentifier())
+
+    def _asked(self) -> Iterator[tuple[str, int]]:
+        """What variables and members of objects (`config.block`) are where the launch is made."""
         if not self._way:
             return
         at, body = self.launch.position, self._way[-1].function.body
@@ -214,7 +218,7 @@ class HostProgram:
     def _of_if(self, node: Node, *, is_so: bool) -> Iterator[tuple[str, int]]:
         """What a variable is that an `if` asks for, in the branch for true or in the other."""
         asked = re.fullmatch(
-            r"\(\s*(!?)\s*(\w+)\s*(?:==\s*(\d{1,9}))?\s*\)", text_in(node, "condition")
+            r"\(\s*(!?)\s*([\w.]+)\s*(?:==\s*(\d{1,9}))?\s*\)", text_in(node, "condition")
         )
         if asked is None or (asked[3] and (asked[1] or not is_so)):
             return
@@ -409,7 +413,9 @@ def _settings(body: Node, stop: int) -> Iterator[tuple[str, Node]]:
 def _of_case(case: Node, switch: Node) -> Iterator[tuple[str, int]]:
     """What the variable of a `switch (n / 2)` is in a case."""
     value = text_in(case, "value")
-    asked = re.fullmatch(r"\(\s*(\w+)\s*(?:([/*])\s*(\d{1,4})\s*)?\)", text_in(switch, "condition"))
+    asked = re.fullmatch(
+        r"\(\s*([\w.]+)\s*(?:([/*])\s*(\d{1,4})\s*)?\)", text_in(switch, "condition")
+    )
     if asked and re.fullmatch(r"\d{1,9}", value):
         by = max(int(asked[3] or 1), 1)
         yield asked[1], int(value) // by if asked[2] == "*" else int(value) * by

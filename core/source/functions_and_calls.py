@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
 _T = TypeVar("_T")
+_Types = tuple[tuple[str, int], ...]  # of a function's parameters, each with its `*`s
 
 _OF_CUDA = """
 struct cudaLaunchConfig_t {
@@ -231,7 +232,33 @@ class HostSyntax:
     def functions(self) -> tuple[Function, ...]:
         """All functions with bodies, in their order."""
         made = (_function(node) for node in self.nodes("function"))
-        return tuple(sorted((f for f in made if f is not None), key=lambda f: f.body.start_byte))
+        whole = [self._with_defaults(f) for f in made if f is not None]
+        return tuple(sorted(whole, key=lambda f: f.body.start_byte))
+
+    def _with_defaults(self, function: Function) -> Function:
+        """A function that may be called as its declarations say, which may have its defaults."""
+        known = self._declared_defaults.get((function.name, _types(function.formals)))
+        if known is None:
+            return function
+        pairs = zip(function.formals, known, strict=True)
+        formals = (own if own.value else replace(own, value=one.value) for own, one in pairs)
+        return replace(function, formals=tuple(formals))
+
+    @cached_property
+    def _declared_defaults(self) -> Mapping[tuple[str, _Types], tuple[Declared, ...]]:
+        """The parameters of functions that a declaration without a body gives a value."""
+        fields = (node.child_by_field_name("body") for node in self.nodes("class"))
+        members = (m for body in fields if body for m in body.named_children)
+        found: dict[tuple[str, _Types], tuple[Declared, ...]] = {}
+        for node in (*self.outside(), *members):
+            if node.child_by_field_name("body") or b"=" not in (node.text or b""):
+                continue
+            declarator = function_declarator(node)
+            formals = formals_of(declarator)
+            if any(formal.value for formal in formals):
+                name = text_of(field_of(declarator, "declarator"))
+                found.setdefault((name, _types(formals)), formals)
+        return found
 
     @cached_property
     def by_name(self) -> Mapping[str, Sequence[Function]]:
@@ -712,6 +739,10 @@ def _function(node: Node) -> Function | None:
     head = text_of(node)[: body.start_byte - node.start_byte]
     spaces = "__global__" in head, "__device__" in head
     return Function(text_of(name), owner, tuple(formals), template, node, body, *spaces)
+
+
+def _types(formals: Sequence[Declared]) -> _Types:
+    return tuple((formal.type, formal.stars) for formal in formals)
 
 
 def formals_of(declarator: Node | None) -> tuple[Declared, ...]:

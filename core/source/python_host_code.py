@@ -48,6 +48,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.RShift: ">>",
 }
 _MAKES_KERNEL = {"RawKernel": 1, "get_function": 0}  # which argument is the name
+_FORMATS = ("format", "format_map", "substitute", "safe_substitute", "replace")
 _UNKNOWN = "unknown"  # no such variable is declared
 _DEEPEST_CALL = 4
 _MOST_STATEMENTS = 20_000  # run, behind which no function is entered any more
@@ -112,7 +113,7 @@ class _Host:
         self.launches = False
         self._functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         self._globals = {name: _globals(one) for name, one in self._functions.items()}
-        self._in_kernels = {*_names_in_kernels(tree)}  # in their texts: these keep their values
+        self._in_kernels = _names_in_kernels(tree)  # in their texts: these keep their values
         self._numbers: dict[str, str] = {}
         self._tuples: dict[str, list[str]] = {}
         self._arrays: dict[str, _Array] = {}
@@ -124,10 +125,21 @@ class _Host:
         self._returned: list[_Value] = []
         self._entered: set[str] = set()
         self._statements = 0
+        self._holders = {*_option_holders(tree)}
+        self._options = {name: self._option(name, value) for name, value in _options(tree)}
         self._run(tree.body, 0)
         for function in self._functions.values():
             if function.name not in self._entered:
                 self._enter(function, (), (), 0)
+
+    def _option(self, name: str, value: float) -> str:
+        """What stands for a number of the command line: a variable, but in kernels' texts."""
+        if name in self._in_kernels:
+            return str(value)
+        kind = "double" if isinstance(value, float) else "int"
+        self.lines.append(f"{kind} option_{name} = {value};")
+        self._taken.add(f"option_{name}")
+        return f"option_{name}"
 
     # Statements.
 
@@ -325,6 +337,8 @@ class _Host:
                 return f"(({number} + {by} - 1) / {by})" if number and by else ""  # -(-n // 256)
             number = self._number(inner)
             return f"(-{number})" if number else ""
+        if isinstance(value, ast.Attribute) and _last(value.value) in self._holders:
+            return self._options.get(value.attr, "")  # `args.rows`
         if isinstance(value, ast.Attribute) and value.attr in ("size", "nbytes"):
             array = self._array(value.value)
             return "" if not array else _nbytes(array) if value.attr == "nbytes" else _count(array)
@@ -406,18 +420,74 @@ class _Host:
         return self._sizes(one.value if isinstance(one, ast.Starred) else one)
 
 
-def _names_in_kernels(tree: ast.AST) -> Iterator[str]:
-    """The variables whose values Python puts into texts that may be kernels'."""
+def _options(tree: ast.AST) -> Iterator[tuple[str, float]]:
+    """The numbers that `add_argument("--rows", default=50)` of argparse has without any given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last(node.func) == "add_argument":
+            named = {one.arg: one.value for one in node.keywords}
+            default, own = _constant(named.get("default")), _constant(named.get("dest"))
+            flags = [said for one in node.args if isinstance(said := _constant(one), str)]
+            names = [own] if isinstance(own, str) else sorted(flags, key=len)[-1:]
+            if isinstance(default, int | float) and not isinstance(default, bool):
+                plain = (name.lstrip("-").replace("-", "_") for name in names)
+                yield from ((name, default) for name in plain if name.isidentifier())
+
+
+def _option_holders(tree: ast.AST) -> Iterator[str]:
+    """The variables that hold what `parse_args` returns."""
+    for node in ast.walk(tree):
+        called = node.value if isinstance(node, ast.Assign) else None
+        makes = _last(called.func) if isinstance(called, ast.Call) else ""
+        if isinstance(node, ast.Assign) and makes in ("parse_args", "parse_known_args"):
+            yield from (name for target in node.targets for name in _names(target))
+
+
+def _names_in_kernels(tree: ast.AST) -> set[str]:
+    """The variables whose values Python puts into texts that may be kernels', also by others."""
+    found = {*_names_in_texts(tree)}
+    sources = [*_what_names_are(tree)]
+    for _ in range(_DEEPEST_CALL):
+        found |= {name for target, names in sources if target in found for name in names}
+    return found
+
+
+def _what_names_are(tree: ast.AST) -> Iterator[tuple[str, set[str]]]:
+    """What variables and parameters are made of, by name."""
+    for node in ast.walk(tree):
+        values: list[tuple[str, ast.expr]] = []
+        if isinstance(node, ast.Assign):
+            values = [(one.id, node.value) for one in node.targets if isinstance(one, ast.Name)]
+        elif isinstance(node, ast.FunctionDef):
+            defaults = node.args.defaults
+            formals = node.args.args[len(node.args.args) - len(defaults) :]
+            values = [(one.arg, value) for one, value in zip(formals, defaults, strict=True)]
+        elif isinstance(node, ast.Call):
+            values = [(one.arg, one.value) for one in node.keywords if one.arg]
+        for name, value in values:
+            yield name, {*_names(value)}
+
+
+def _names(value: ast.AST) -> Iterator[str]:
+    """The variables in an expression, and what it takes of objects (`args.tile`)."""
+    for one in ast.walk(value):
+        if isinstance(one, ast.Name):
+            yield one.id
+        elif isinstance(one, ast.Attribute):
+            yield one.attr
+
+
+def _names_in_texts(tree: ast.AST) -> Iterator[str]:
+    """The variables that stand in an f-string, or in what formats a string."""
     for node in ast.walk(tree):
         within: Iterable[ast.AST] = ()
         if isinstance(node, ast.JoinedStr) and "__" in ast.unparse(node):
             within = [node]
-        elif isinstance(node, ast.Call) and _last(node.func) in ("format", "substitute"):
+        elif isinstance(node, ast.Call) and _last(node.func) in _FORMATS:
             within = (*node.args, *node.keywords)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             within = [node.right] if isinstance(_constant(node.left), str) else []
         for part in within:
-            yield from (one.id for one in ast.walk(part) if isinstance(one, ast.Name))
+            yield from _names(part)
 
 
 def _globals(function: ast.FunctionDef) -> frozenset[str]:
@@ -441,7 +511,7 @@ def _difference(limits: Sequence[ast.expr]) -> ast.expr:
     return ast.BinOp(limits[1], ast.Sub(), limits[0]) if len(limits) == 2 else ast.Constant(None)
 
 
-def _constant(value: ast.expr) -> object:
+def _constant(value: ast.expr | None) -> object:
     return value.value if isinstance(value, ast.Constant) else None
 
 

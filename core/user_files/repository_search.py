@@ -20,7 +20,7 @@ from pathlib import Path
 from core.errors import TilescopeError
 from core.source.cuda_in_python import ENDINGS
 from core.source.functions_and_calls import host_syntax
-from core.source.kernels_and_launches import kernels, launches_by_kernel, unscoped
+from core.source.kernels_and_launches import host_launches, kernels, launches_by_kernel, unscoped
 from core.source.preprocessor import includes, plain_text, without_comments
 from core.source.python_host_code import host_code
 from core.user_files.launch_texts import FileLaunch
@@ -180,8 +180,9 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     """The source, or the file that has the kernel which is asked for, or any.
 
     That is a file that the source includes, or one near it that defines a kernel which the source
-    declares or launches alone. A file of headers alone is launched as they are, with the source
-    before them, as the source may have the types that a kernel takes, and launches it.
+    declares or launches alone, or that launches one in a function which the source calls. A file of
+    headers alone is launched as they are, with the source before them, as the source may have the
+    types that a kernel takes, and launches it.
     """
     wanted = unscoped(asked.kernel)
 
@@ -197,14 +198,47 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     launched = launches_by_kernel(source)
     there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))
     for path, text in there:
-        included = shlex.join([*shlex.split(asked.included), asked.path])
+        included = _with(asked.included, asked.path)
         return text, replace(asked, path=str(path), included=included)
     for name in dict.fromkeys((*launched, *(kernel.name for kernel in kernels(source)))):
         elsewhere = _definition_of(asked.path, name) if wanted in ("", name) else None
         if elsewhere is not None:
-            kernel = asked.kernel or name
-            return read_source(elsewhere), replace(asked, path=str(elsewhere), kernel=kernel)
+            return _at(elsewhere, name, asked)
+    if not launched and (launcher := _launcher_for(asked.path, source, wanted)) is not None:
+        place, name = launcher
+        return _at(place, name, replace(asked, included=_with(asked.included, asked.path)))
     return source, asked
+
+
+def _with(included: str, path: str) -> str:
+    return shlex.join([*shlex.split(included), path])
+
+
+def _at(place: Path, kernel: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
+    """Another file's source, and what is asked for as of that file, which is not included too."""
+    others = (name for name in shlex.split(asked.included) if Path(name).resolve() != place)
+    kernel, included = asked.kernel or kernel, shlex.join(others)
+    return read_source(place), replace(asked, path=str(place), kernel=kernel, included=included)
+
+
+def _launcher_for(path: str, source: str, wanted: str) -> tuple[Path, str] | None:
+    """The nearest file with a kernel and a function launching it that a source calls, and its name.
+
+    `wanted` is a kernel's name, or "" for any.
+    """
+    own, syntax = Path(path).resolve(), host_syntax(plain_text(source))
+    called = syntax.calls.keys() - syntax.by_name.keys()
+    word = re.compile(rb"\b(?:%s)\s*\(" % b"|".join(name.encode() for name in sorted(called)))
+    texts = _texts(repository_of(own) or own.parent, own, _MOST_OF_CALLERS)
+    likely = (place for place, raw in texts if b"<<<" in raw and called and word.search(raw))
+    for place in islice(likely, _MOST_LIKELY):
+        text = _read(place)
+        defined = {kernel.name for kernel in kernels(text) if kernel.is_defined}
+        for launch in host_launches(text):
+            name = unscoped(launch.name)
+            if launch.function in called and name in defined and wanted in ("", name):
+                return place, name
+    return None
 
 
 def _definition_of(path: str, kernel: str) -> Path | None:

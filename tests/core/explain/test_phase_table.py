@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -226,6 +227,21 @@ def test_a_reduction_in_shared_memory_and_an_atomic() -> None:
         ["A[0] -> s[0]"], ["s[0] += s[2]"], ["s[0] += s[1]"], ["atomic add C[0], s[0]"]
     ]  # fmt: skip
     assert found[1] == [["A[1] -> s[1]"], ["s[1] += s[3]"], [], []]
+
+
+def test_a_phase_without_a_step_has_no_column() -> None:
+    """The first round of a warp's reduction only shuffles: the block's phases begin with 1."""
+    source = """void k(const float* a, float* c) {
+        float s = a[threadIdx.x];
+        for (int o = 16; o > 0; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+        c[threadIdx.x] = s;
+    }"""
+    table = compiled(source, {"a": (32,), "c": (32,)}, block=32)
+    numbers = [column.phase for column in table.columns if column.phase >= 0]
+    assert numbers == [1, 2, 3, 4]
+    assert [column.title for column in table.columns][-2:] == ["Phase 4", "After"]
+    spans = [(column.first, column.last) for column in table.columns]
+    assert all(one[1] < other[0] for one, other in pairwise(spans))
 
 
 def test_long_sums_are_cut_for_display_only() -> None:

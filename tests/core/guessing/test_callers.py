@@ -52,6 +52,61 @@ def test_a_launch_has_what_its_caller_passes():
     assert guess["in"] == f"random:float32[{rows},{cols}]"
 
 
+@pytest.mark.parametrize(
+    ("declared", "defined", "call"),
+    [
+        ("void run(float *dst, float *src, int h, int w = 640, int s = 0);", "void run(", "run("),
+        (
+            "struct R { void run(float *to, float *from, int, int w = 640, int = 0); };",
+            "void R::run(",
+            "R r; r.run(",
+        ),
+    ],
+)
+def test_a_default_of_a_declaration_counts_where_a_caller_passes_less(declared, defined, call):
+    own = RUN.replace("void run(", defined).replace("int w)", "int w, int s)")
+    main = f"int main() {{ int h = 480, width = 640; {ALLOCATED} {call}b, a, h); }}"
+    found = launched(SCALE + declared + own + main)
+    assert (found.numbers["h"], found.numbers["w"]) == (480, 640)
+    assert bytes_of(found, "dst", "src") == (480 * 640 * 4, 480 * 640 * 4)
+
+
+CASES = """
+template <int B> __global__ void fill(float *p, int n) {
+  int i = blockIdx.x * B + threadIdx.x;
+  if (i < n) p[i] = i;
+}
+struct Config { int n = 3000; int block = 128; };
+class Filling {
+  Config config;
+  float *p;
+ public:
+  explicit Filling(const Config &c) : config(c) { cudaMalloc(&p, c.n * sizeof(float)); }
+  void step() {
+    int grid = (config.n + config.block - 1) / config.block;
+    switch (config.block) {
+      case 64: fill<64><<<grid, 64>>>(p, config.n); break;
+      case 128: fill<128><<<grid, 128>>>(p, config.n); break;
+    }
+  }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Filling f(c); f.step();",
+        "auto f = std::make_unique<Filling>(c); f->step();",
+        "std::shared_ptr<Filling> f = std::make_shared<Filling>(c); f->step();",
+    ],
+)
+def test_the_case_of_a_member_is_the_one_that_the_object_has(made):
+    guess = guess_launch(f"{CASES} int main() {{ Config c; {made} }}", "file.cu")
+    assert (guess.kernel, guess.block) == ("fill<128>", "128")
+    assert (int(guess.grid) - 1) * 128 < int(dict(guess.arguments)["n"]) <= int(guess.grid) * 128
+
+
 @pytest.mark.parametrize("passed", ["draw", "&draw"])
 def test_what_is_only_registered_is_called_behind_the_setup(passed):
     source = f"""

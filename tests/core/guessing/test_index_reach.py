@@ -135,10 +135,23 @@ ROWS = """__global__ void spmv(const int* begins, const int* J, const float* v, 
 """
 
 
-def test_elements_that_begin_rows_are_in_order_and_one_more():
-    launch = tried(ROWS)
+WARPS = """__global__ void spmv(const int* begins, const int* J, const float* v, float* y, int n)
+{
+    int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (i >= n) return;
+    float sum = 0;
+    for (int j = begins[i] + lane; j < begins[i + 1]; j += 32) sum += v[j] * J[j];
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(~0u, sum, d);
+    if (lane == 0) y[i] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("source", [ROWS, WARPS], ids=["a thread a row", "a warp a row"])
+def test_elements_that_begin_rows_are_in_order_and_one_more(source):
+    launch = tried(source)
     assert dict(launch.arguments)["begins"] == "range:int32[251]"
-    assert not record(file_workload(ROWS, launch, 3)).findings
+    assert not record(file_workload(source, launch, 3)).findings
 
 
 def test_a_difference_of_neighbours_begins_no_rows():

@@ -227,6 +227,12 @@ extern "C" __global__ void collatz(const float* A, const int* index, float* C, i
     if (i < n)
         C[i] = steps;
 }
+extern "C" __global__ void histogram(const float* A, const int* index, float* C, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(&C[index[i] % 16], A[i]);
+}
 """
 
 
@@ -250,6 +256,11 @@ def test_data_decides_so_every_block_is_run(kernel: str, what: str) -> None:
     assert what in counted.note
     assert not counted.kinds
     assert counted.counters == full.counters
+
+
+def test_an_address_within_cuda_s_own_headers_has_no_line() -> None:
+    note = count(_user_workload("histogram", 300)).note
+    assert note == "Every block was run: an address depends on a value loaded from memory."
 
 
 BY_REFERENCE = """

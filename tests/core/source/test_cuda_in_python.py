@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -41,6 +42,37 @@ def test_what_python_puts_into_a_string_is_there():
     found = cuda_within(text, "k.py")
     assert "void a(float *x) { x[16] = N - (16 / 2); }" in found
     assert "void b(float *x) { x[16] = 16; }" in found
+
+
+MOST_S = 5.0  # of a processor, which took 19 where each letter of a word could begin a string
+PLAIN = "__global__ void k(%(kind)s *x) { x[0] = %(tile)d; }"
+OF_TEMPLATE = "__global__ void k(${kind} *x) { x[0] = ${tile}; }"
+OF_WORDS = "__global__ void k($kind *x) { x[0] = $tile; }"
+WITH_WORDS = "__global__ void k(KIND *x) { x[0] = TILE; }"
+IN_BRACES = "__global__ void k({kind} *x) {{ x[0] = {tile}; }}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'TILE = 16\ns = """{PLAIN}""" % {{"kind": \'float\', "tile": TILE}}\n',
+        f's = """{PLAIN}"""\nt = s % {{\n    "kind": "float",  # one, two\n    "tile": 16,\n}}\n',
+        f'T = 16\ns = Template("""{OF_TEMPLATE}""")\ns.substitute(kind="float", tile=str(T))\n',
+        f'N = 16\ndef f(n, tile: int = N, kind="float"):\n    return f"""{IN_BRACES}"""\n',
+        f'def f():\n    tile = 16\n    kind = "float"\n    return f"""{IN_BRACES}"""\n',
+        f'class K:\n    T = 16\n    S = Template("""{OF_WORDS}""")\n    def f(self, kind="float"):'
+        "\n        return self.S.substitute(kind=kind, tile=self.T)\n",
+        f'TILE = 16\ns = """{WITH_WORDS}""".replace("TILE", str(TILE)).replace("KIND", "float")\n',
+        f'CODE = """{IN_BRACES}"""\nmake(CODE.format(kind="float", tile=16))\n',
+    ],
+)
+def test_what_python_passes_to_a_string_is_there(text):
+    assert "__global__ void k(float *x) { x[0] = 16; }" in cuda_within(text, "k.py")
+
+
+def test_a_type_of_two_words_stays_bare():
+    text = f's = """{IN_BRACES}""".format(kind="unsigned int", tile=8 * 2)\n'
+    assert "void k(unsigned int *x) { x[0] = (8 * 2); }" in cuda_within(text, "k.py")
 
 
 STRINGS = r'''TILE = 16  # """
@@ -112,6 +144,18 @@ def test_cells_of_a_notebook_are_one_source():
 def test_a_file_without_cuda_is_refused_in_a_sentence(name, text):
     with pytest.raises(TilescopeError, match=rf"{name} holds no CUDA source: .* as the PTX"):
         cuda_within(text, name)
+
+
+def test_a_word_that_fills_a_line_takes_no_time():
+    began = time.process_time()
+    cuda_within(f'a = """{ADD.format("add")}"""\n' + "a" * 60_000 + "\n", "k.py")
+    assert time.process_time() - began < MOST_S
+
+
+def test_a_python_file_that_reads_its_kernels_says_which_file_to_trace():
+    text = 'code = (Path(__file__).parent / "kernels" / "ops.cu").read_text()\n'
+    with pytest.raises(TilescopeError, match=r"It names ops\.cu: open that file\."):
+        cuda_within(text, "k.py")
 
 
 def test_a_kernel_of_a_python_file_is_traced_and_the_file_is_not_overwritten(tmp_path, capsys):

@@ -83,7 +83,43 @@ def test_a_number_that_stands_in_the_kernels_text_stays():
     assert "int N" not in host_code(text, "k.py")
     other = text.replace('f"""', '"""').replace('""", "k")', '""".format(N=N), "k")')
     assert "int N" not in host_code(other, "k.py")
+    replaced = other.replace(".format(N=N)", '.replace("{N}", str(N))')
+    assert "int N" not in host_code(replaced, "k.py")
     assert "int N = 4096;" in host_code(text.replace("{N}", "0"), "k.py")
+
+
+OPTIONS = """import argparse
+k = cp.RawKernel(code, "k")
+def rows_of(x):
+    rows, cols = x.shape
+    k((rows,), (128,), (x, unknown.size, np.int32(cols)))
+parser = argparse.ArgumentParser()
+parser.add_argument("-r", "--row-count", type=int, default=50)
+parser.add_argument("--cols", type=int, default=777)
+parser.add_argument("--size", type=int, default=9)
+args = parser.parse_args()
+rows_of(cp.random.rand(args.row_count, args.cols, dtype=cp.float32))
+"""
+
+
+def test_numbers_of_the_command_line_are_their_defaults():
+    lines = host_code(OPTIONS, "k.py").splitlines()
+    assert {"int option_row_count = 50;", "int option_cols = 777;"} <= {*lines}
+    at = lines.index("int rows = option_row_count;")
+    assert lines[at + 1 : at + 3] == [
+        "int cols = option_cols;",
+        "k<<<dim3(rows), dim3(128), 0>>>(x, unknown, cols);",
+    ]
+
+
+def test_a_default_that_comes_into_the_kernels_text_stays():
+    body = "__global__ void k(float *x) {{ x[{radius} - 1] = 1; }}"
+    text = (
+        f'R = 4096\ndef make(radius=R):\n    return cp.RawKernel(f"""{body}""", "k")\n'
+        'k = cp.RawKernel(code, "k")\nk((1,), (1,), (cp.zeros(R),))\n'
+    )
+    assert "int R" not in host_code(text, "k.py")
+    assert "int R = 4096;" in host_code(text.replace("{radius}", "0"), "k.py")
 
 
 def test_the_cells_of_a_notebook_go_together():

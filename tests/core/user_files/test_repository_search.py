@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.errors import TilescopeError
 from core.guessing.launch_guess import completed
 from core.user_files.launch_texts import FileLaunch
-from core.user_files.repository_search import _files, program_of, user_of
+from core.user_files.repository_search import _files, at_its_kernels, program_of, user_of
 
 KERNEL = """
 __global__ void scale(const float *from, float *to, int n, int times) {
@@ -152,3 +154,51 @@ def test_sources_come_once_those_nearest_to_the_file_first(repository) -> None:
     found = [Path(file.path).relative_to(repository).as_posix() for file in _files(repository, own)]
     nearest = ["src/own/z.h", "src/x.hpp", "src/y.inl", "src/deep/er/c.cc"]
     assert found == [*nearest, "a.cuh", "b.cu", "app/main.cpp"]
+
+
+LAUNCHER = (
+    KERNEL
+    + """
+void scaled(const float *from, float *to, int n, int times) {
+    scale<<<n / 48, 48>>>(from, to, n, times);
+}
+"""
+)
+CALLER = """
+void scaled(const float *from, float *to, int n, int times);
+int main() {
+    const int n = 96;
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    scaled(a, b, n, 3);
+}
+"""
+
+
+@pytest.mark.parametrize("included", ["", "src/scale.cu"])
+def test_a_program_without_kernels_is_launched_where_what_it_calls_launches_one(
+    repository, included
+) -> None:
+    own, place = repository / "main.cu", repository / "src" / "scale.cu"
+    own.write_text(CALLER)
+    place.write_text(LAUNCHER)
+    (repository / "src" / "other.cu").write_text(LAUNCHER.replace("scaled(", "halved("))
+    given = str(repository / included) if included else ""
+    asked = FileLaunch(str(own), "", "", "", "", included=given)
+    source, found = at_its_kernels(CALLER, asked)
+    assert (found.path, found.kernel) == (str(place), "scale")
+    assert found.included == str(own), "a file is not included into itself"
+    launch = completed(source, found).launch
+    assert (launch.grid, launch.block) == ("2", "48")
+    assert dict(launch.arguments)["n"] == "96"
+
+
+def test_a_program_that_calls_no_launch_stays_without_a_kernel(repository) -> None:
+    own = repository / "main.cu"
+    own.write_text(CALLER.replace("scaled", "other"))
+    (repository / "src" / "scale.cu").write_text(LAUNCHER)
+    asked = FileLaunch(str(own), "", "", "", "")
+    assert at_its_kernels(own.read_text(), asked)[1] == asked
+    with pytest.raises(TilescopeError, match="it has none"):
+        completed(own.read_text(), replace(asked, kernel="scale"))
