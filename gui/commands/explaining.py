@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.commands.window_parts import Window
 from gui.scenes.counter_table import CounterRow
-from gui.scenes.question_in_views import ANSWER_FIRST
+from gui.scenes.question_in_views import veil_words
 from gui.scenes.session import Session
 from gui.scenes.why_an_element_is_loaded import Fetched
 from gui.scenes.why_this_number import (
@@ -142,7 +142,8 @@ class Explaining(QObject):
             self.panel.hide()
         elif self.session.hides("why"):
             self.close()
-            self._told = self.main.message.tell(f"{ANSWER_FIRST}: then Why? explains the number.")
+            first = veil_words(self.session)
+            self._told = self.main.message.tell(f"{first}: then Why? explains the number.")
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None

@@ -11,7 +11,7 @@ from core.ladder import all_kernels
 from core.lessons.lesson import VEILS
 from gui.looks.theme import apply_theme
 from gui.pictures import image_of, pdf_of
-from gui.scenes.question_in_views import ANSWER_FIRST
+from gui.scenes.question_in_views import ANSWER_FIRST, ASKED_LATER
 from gui.scenes.veils_and_picks import LEFT_OUT, TELLS
 from gui.scenes.why_this_number import Step
 from gui.shell.main_window import MainWindow
@@ -257,6 +257,16 @@ def test_no_picture_is_made_of_a_page_that_may_show_what_is_veiled(window, qtbot
         pictures.save(name, tmp_path / f"{name}.png")
         assert ANSWER_FIRST in window.message.sentence
     assert not list(tmp_path.iterdir())
+
+
+def test_why_says_whether_this_question_or_a_later_one_is_in_its_way(window, qtbot):
+    shown_at(window, qtbot, "warp")
+    window.session.update(veiled={"warp.figures"}, answered=False)
+    window.explaining.why()
+    assert window.message.sentence.startswith(ANSWER_FIRST)
+    window.session.answered = True
+    window.explaining.why()
+    assert window.message.sentence.startswith(ASKED_LATER)
 
 
 def test_no_page_or_film_is_made_while_something_is_veiled(window, qtbot, tmp_path, monkeypatch):
