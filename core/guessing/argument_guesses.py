@@ -407,9 +407,17 @@ def _elements(parameter: KernelParameter, text: str, extents: Extents) -> list[i
         return [one]
     if nbytes:
         count = max(1, nbytes // (size * parameter.lanes))
-        for shape in (product, _rows_and_columns(extents.scalars)):
-            if shape and math.prod(shape) == count:
-                return shape
+        if product and math.prod(product) == count:
+            return product
+        columns = product[1] if product else 0
+        rows = count // columns if columns and count % columns == 0 else 0
+        if (
+            rows > 1 and rows in extents.scalars.values()
+        ):  # also of an index whose variables are set anew
+            return [rows, columns]
+        by_name = _rows_and_columns(extents.scalars)
+        if by_name and math.prod(by_name) == count:
+            return by_name
         sizes = [v for v in extents.scalars.values() if v > 1]
         if len(sizes) == 3 and math.prod(sizes) == count and len(extents.lengths) == 3:
             return list(reversed(sizes))

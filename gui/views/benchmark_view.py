@@ -86,6 +86,7 @@ from gui.views.buttons_and_choices import action_button, fitting_choice, offer, 
 from gui.views.captions_and_panels import Caption, Panel
 from gui.views.dialogs import ask_where
 from gui.views.page_stack import PageView
+from gui.views.plots import PLOT_LINES
 from gui.views.question_in_views import Veil
 from gui.views.subject_and_device import Choice, ScrolledPage, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
@@ -101,7 +102,7 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 REDRAW_MS = 33
-PLOT_LINES, TABLE_LINES = 5, 4  # in heights of a control: what is always in sight of each
+TABLE_LINES = 4  # heights of a control: what is always in sight of the table
 
 
 def start_worker(number: int) -> GpuWorker:

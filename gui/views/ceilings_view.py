@@ -45,6 +45,7 @@ from gui.views.question_in_views import Veil
 from gui.views.roofline_plot import RooflinePlot
 from gui.views.subject_and_device import (
     DeviceBox,
+    LeastHigh,
     SizeBox,
     Subject,
     panels_in,
@@ -195,6 +196,7 @@ def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], 
 
 DEFAULT_SIZE = 4096
 TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
+ROOF_LINES = 7  # heights of a control: what is always in sight of the roofline
 
 
 class CeilingsView(PageView):
@@ -428,6 +430,7 @@ class CeilingsView(PageView):
     # ---- building
 
     def restyle(self) -> None:
+        self._keep_room()
         self.plot.draw()
         self.show_legend(self._keys)
         self.list.draw()
@@ -462,14 +465,15 @@ class CeilingsView(PageView):
     def _lay_out(self) -> None:
         choices = (self.back, self.full_size, self.size_box.label, self.size_box, self.device_box)
         controls = subject_row(self.subject, choices, below=2)
-        upper, words = QWidget(), (self.legend, self.hover, self.against, self.transfers)
+        upper, words = LeastHigh(), (self.legend, self.hover, self.against, self.transfers)
         below = stacked(None, *words, gap=4, edges=(MARGIN, 0, MARGIN, 0))
         parts = (controls, self.progress, (self.plot, 1), below)
         stacked(upper, *parts, gap=4, edges=(0, 4, 0, GAP))
         splitter = panels_in(Qt.Orientation.Horizontal)
         fill(self, splitter)
         amount = [simple_or_all(self.session)]
-        plot = Panel("Roofline", upper, caption=self.caption, controls=amount, flush=True)
+        shown = Scrolled(upper)
+        plot = Panel("Roofline", shown, caption=self.caption, controls=amount, flush=True)
         cards = Panel("Ceilings, the lowest first", self.list, flush=True)
         splitter.addWidget(plot)
         splitter.addWidget(cards)
@@ -479,6 +483,11 @@ class CeilingsView(PageView):
             Veil(self.session, "ceilings", cards, (self.list,)),
         ]
         share(splitter, (3, 2), (640, 420))
+        self._keep_room()
+
+    def _keep_room(self) -> None:
+        """Leave the roofline legible: where it has less room, it scrolls with the words below."""
+        self.plot.setMinimumHeight(ROOF_LINES * current_theme().spacing.control)
 
     def show_legend(self, keys: Sequence[LegendKey]) -> None:
         self._keys = tuple(keys)

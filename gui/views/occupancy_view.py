@@ -44,11 +44,12 @@ from gui.scenes.occupancy_shown import TITLES, UNITS, Bar, Curve
 from gui.views.buttons_and_choices import Segmented, push_button
 from gui.views.captions_and_panels import Caption, Panel, Scrolled
 from gui.views.page_stack import PageView
-from gui.views.plots import Chart, pg
+from gui.views.plots import PLOT_LINES, Chart, pg
 from gui.views.question_in_views import Veil
 from gui.views.subject_and_device import (
     Choice,
     DeviceBox,
+    ScrolledPage,
     SizeBox,
     Subject,
     panels_in,
@@ -80,7 +81,6 @@ class OccupancyPlot(Chart):
     def __init__(self, y_label: str = "") -> None:
         super().__init__()
         self._y_label = y_label
-        self.setMinimumHeight(120)
         self._curve: Curve | None = None
         self._line = pg.PlotCurveItem()
         self._now = pg.InfiniteLine(angle=90, movable=True)
@@ -164,6 +164,7 @@ class ResourcePlots(QWidget):
             plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
             self.plots[axis] = plot
             row.addLayout(stacked(None, head, (plot, 1), gap=2), 1)
+        self._keep_room()
 
     def show_resources(self, capability: Capability, resources: Resources) -> None:
         for axis, field in self.fields.items():
@@ -172,8 +173,14 @@ class ResourcePlots(QWidget):
             self.plots[axis].load(scene.curve_of(capability, resources, axis))
 
     def restyle(self) -> None:
+        self._keep_room()
         for plot in self.plots.values():
             plot.draw()
+
+    def _keep_room(self) -> None:
+        """Leave the plots legible: where they have less room the page scrolls."""
+        for plot in self.plots.values():
+            plot.setMinimumHeight(PLOT_LINES * current_theme().spacing.control)
 
     def _field(self, axis: scene.Axis) -> QSpinBox:
         least, most, step = RANGES[axis]
@@ -580,7 +587,7 @@ class OccupancyView(PageView):
         self._make_choices()
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         splitter = panels_in(Qt.Orientation.Vertical)
-        fill(self, splitter)
+        fill(self, ScrolledPage(splitter))
         choices = (self.reset, self.example_box, self.sm_box)
         upper = stacked(None, subject_row(self.subject, choices), edges=(0, 4, 0, GAP))
         splitter.addWidget(self._panel(upper))

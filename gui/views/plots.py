@@ -77,6 +77,7 @@ class HaloText(pg.TextItem):
         painter.drawPath(self.textItem.mapToParent(self._letters))
 
 
+PLOT_LINES = 5  # heights of a control: what is always in sight of a plot
 LINE = 14  # pixels of a line of small text that sizes of symbols are given for
 
 

@@ -55,6 +55,14 @@ class ScrolledPage(Scrolled):
         return super().eventFilter(watched, event)
 
 
+class LeastHigh(QWidget):
+    """What is scrolled only where its parts have less height than they need at least."""
+
+    def heightForWidth(self, width: int) -> int:
+        layout = self.layout()
+        return -1 if layout is None else layout.minimumHeightForWidth(width)
+
+
 def simple_or_all(session: Session) -> Segmented:
     """How much the pages without a clock show: one choice for all of them."""
     found = Segmented(

@@ -154,6 +154,33 @@ def test_elements_that_begin_rows_are_in_order_and_one_more(source):
     assert not record(file_workload(source, launch, 3)).findings
 
 
+TURNED = """__global__ void turn(float *out, const float *in, int width, int height) {
+    __shared__ float tile[16][17];
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = in[y * width + x];
+    __syncthreads();
+    x = blockIdx.y * 16 + threadIdx.x;
+    y = blockIdx.x * 16 + threadIdx.y;
+    if (x < height && y < width) out[y * height + x] = tile[threadIdx.x][threadIdx.y];
+}
+int main() {
+    int width = 48, height = 31;
+    float *in, *out;
+    cudaMalloc(&in, width * height * 4);
+    cudaMalloc(&out, width * height * 4);
+    turn<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(out, in, width, height);
+}
+"""
+
+
+def test_rows_of_an_array_whose_index_is_set_anew_follow_from_its_columns():
+    texts = dict(tried(TURNED).arguments)
+    width, height = texts["width"], texts["height"]
+    assert width != height
+    assert texts["in"] == f"random:float32[{height},{width}]"
+    assert texts["out"] == f"zeros:float32[{width},{height}]"
+
+
 def test_a_difference_of_neighbours_begins_no_rows():
     source = kernel("const int* x, int* y", f"{INDEX} int a = x[i], b = x[i + 1]; y[i] = b - a;")
     assert "range" not in dict(guess_launch(source, "k.cu").arguments)["x"]

@@ -19,9 +19,10 @@ from core.gpu.result_files import load_recorded
 from core.user_files.launch_texts import FileLaunch
 from gui.jobs import ceilings_work
 from gui.jobs.ceilings_work import key_of
-from gui.looks.theme import apply_theme
+from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.configuration import Configuration
 from gui.scenes.session import Session
+from gui.views.captions_and_panels import Scrolled
 from gui.views.ceilings_view import CeilingsView
 from gui.views.occupancy_view import OccupancyView
 from gui.views.subject_and_device import DeviceBox, SizeBox, Subject, subject_row
@@ -64,6 +65,36 @@ def occupancy(qtbot, qapp, session, ladder):
 def counted(qtbot, view):
     qtbot.waitUntil(lambda: view.found is not None, timeout=WAIT_MS)
     return view.found
+
+
+@pytest.mark.parametrize("size", [100, 175, 200])
+def test_large_text_leaves_plots_and_words_their_room(qtbot, qapp, session, ladder, size) -> None:
+    """The pages of a window of 1366 x 768 scroll."""
+    session.everything = False
+    apply_theme(qapp, "light", size)
+    ceilings, occupancy = CeilingsView(session, ladder), OccupancyView(session, ladder)
+    for view in (ceilings, occupancy):
+        qtbot.addWidget(view)
+        view.resize(1330, 660)
+        view.show()
+    counted(qtbot, ceilings)
+    qtbot.wait(50)
+    control = current_theme().spacing.control
+    assert ceilings.plot.height() >= 7 * control
+    assert min(plot.height() for plot in occupancy.plots.values()) >= 5 * control
+    for words in (ceilings.legend, ceilings.hover, ceilings.against, ceilings.transfers):
+        assert words.height() >= words.heightForWidth(words.width()), words.text()
+    bars = [scrolled_in(plot).maximum() for plot in (ceilings.plot, occupancy.plots["registers"])]
+    assert [most > 0 for most in bars] == [size > 100, size == 200]
+    apply_theme(qapp, "light")
+    for view in (ceilings, occupancy):
+        view.shut_down()
+
+
+def scrolled_in(part):
+    while not isinstance(part := part.parentWidget(), Scrolled):
+        pass
+    return part.verticalScrollBar()
 
 
 @pytest.mark.slow
