@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from core.rules.memory_instruction_issue import Issue, IssueTable
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}
+_MOST_FORMS = 256  # of accesses of stacks, each of 8 bytes a lane, whose counts are kept
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class CountingObserver(Observer):
         self._issues = issues
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
+        self._local_sums: dict[Hashable, Ints] = {}  # of accesses of stacks, by form
         # Of the last atomic among a cluster's blocks, which comes block by block: its tick and pc,
         # which warps' parts are counted, and the rounds of each warp's loop.
         self._atomic = -1, -1
@@ -158,12 +160,24 @@ class CountingObserver(Observer):
         self.tally.add(event.site, "", f"local_{_SHORT[event.kind]}", sums * event.registers)
 
     def _of_stacks(self, address: Ints, width: int, mask: Mask | None) -> Ints:
-        """Figures of an access of stacks, at these bytes of each."""
-        rows = self._rows(address, mask)
-        units = global_memory.local_sectors(rows.address, rows.active, width)
-        ideal = global_memory.ideal_sectors(units, rows.lanes, width)
-        requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(rows.lanes))
-        return figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
+        """Figures of an access of stacks: those of any other of its form, whole words away.
+
+        `address` is int64 (lanes,), or (1,) where it is the same in all stacks.
+        """
+        first = int(address[0])
+        lanes_of = None if mask is None else mask.tobytes()
+        form = width, first % global_memory.LOCAL_WORD, (address - first).tobytes(), lanes_of
+        sums = self._local_sums.get(form)
+        if sums is None:
+            rows = self._rows(address, mask)
+            units = global_memory.local_sectors(rows.address, rows.active, width)
+            ideal = global_memory.ideal_sectors(units, rows.lanes, width)
+            requests = max(1, width // global_memory.LOCAL_WORD) * int(np.count_nonzero(rows.lanes))
+            sums = figures(requests=requests, units=int(units.sum()), ideal=int(ideal.sum()))
+            if len(self._local_sums) >= _MOST_FORMS:
+                self._local_sums.clear()
+            self._local_sums[form] = sums
+        return sums
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
