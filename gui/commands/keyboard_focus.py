@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
@@ -62,15 +63,19 @@ def _tab_on(window: Window, *, forward: bool) -> bool:
     reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
     found = chain[at % len(chain)]
     found.setFocus(reason)
-    area = _scrolled_in(found)
-    if area is not None and area is not found:
-        area.ensureWidgetVisible(found, 0, ROW)
+    for area in _scrolled_in(found):
+        if area is not found:
+            area.ensureWidgetVisible(found, 0, ROW)
     return True
 
 
-def _scrolled_in(widget: QWidget) -> QScrollArea | None:
-    """The area in which a widget scrolls, out of sight too."""
-    return next((part for part in _line(widget) if isinstance(part, QScrollArea)), None)
+def _scrolled_in(widget: QWidget, within: QWidget | None = None) -> list[QScrollArea]:
+    """The areas in which a widget scrolls, out of sight too: the innermost first.
+
+    `within` is one of them that is left out, with all around it.
+    """
+    around = takewhile(lambda part: part is not within, _line(widget))
+    return [part for part in around if isinstance(part, QScrollArea)]
 
 
 def _reading_order(window: Window) -> Iterator[QWidget]:
@@ -96,13 +101,20 @@ def _reading_order(window: Window) -> Iterator[QWidget]:
     yield from (w for w in chain if not any(w is p or p.isAncestorOf(w) for p in parts))
 
 
-def _by_rows(window: QWidget, widgets: list[QWidget]) -> Iterator[QWidget]:
-    """From the top left; what scrolls together comes together, where it may stand now."""
+def _by_rows(
+    window: QWidget, widgets: list[QWidget], within: QWidget | None = None
+) -> Iterator[QWidget]:
+    """From the top left; what scrolls together comes together, where it may stand now.
+
+    `within` is the area, itself one of a larger one perhaps, in which all of them scroll.
+    """
     parts: dict[QWidget, list[QWidget]] = {}
     for widget in widgets:
-        parts.setdefault(_scrolled_in(widget) or widget, []).append(widget)
+        areas = _scrolled_in(widget, within)
+        parts.setdefault(areas[-1] if areas else widget, []).append(widget)
     for part in _in_rows(window, [*parts]):
-        yield from _in_rows(window, parts[part])
+        inside = parts[part]
+        yield from inside if inside == [part] else _by_rows(window, inside, part)
 
 
 def _in_rows(window: QWidget, widgets: list[QWidget]) -> list[QWidget]:
@@ -123,8 +135,10 @@ def _takes_tab(widget: QWidget) -> bool:
     reached = bool(policy & Qt.FocusPolicy.TabFocus)
     if isinstance(widget, REACHED) and policy != Qt.FocusPolicy.NoFocus:
         reached = not isinstance(widget, QPlainTextEdit) or widget.isReadOnly()
-    area = _scrolled_in(widget)
-    seen = widget if area is None or area is widget else area.viewport()
+    areas = [area for area in _scrolled_in(widget) if area is not widget]
+    if any(area.viewport().size().isEmpty() for area in areas):
+        return False  # its rows have no place yet
+    seen = areas[-1].viewport() if areas else widget
     return reached and not seen.visibleRegion().isEmpty()
 
 
